@@ -1,0 +1,103 @@
+// Package limits holds every bound on what a peer or a child can make the
+// executor hold or do, each with its reason. A bound that an operator may need
+// to move is a default here and a flag in cmd/airlock.
+package limits
+
+import "time"
+
+// What one message may contain. The first three are the dialect's own, so that
+// both sides agree on what can be sent.
+const (
+	// MessageBytes bounds one incoming message. The dialect's value.
+	MessageBytes = 64 << 20
+	// JSONValues bounds the values in one message (every object, array,
+	// string, number, boolean and null counts; member names do not). The
+	// dialect's value: it bounds what a small message can unfold to.
+	JSONValues = 262_144
+	// JSONDepth bounds the nesting of containers. The dialect's value.
+	JSONDepth = 127
+)
+
+// What one connection may hold.
+const (
+	// QueuedRequests bounds the requests of a connection that have been read
+	// but not begun. At the bound reading stops until one is begun, which in
+	// the end slows the sender.
+	QueuedRequests = 1024
+	// QueuedRequestBytes bounds their size in the same way; one message of
+	// MessageBytes always fits.
+	QueuedRequestBytes = 8 << 20
+	// ParkedRequests bounds the requests of a connection that only wait (long
+	// polls, writes to a full standard input). At the bound the next one
+	// waits in its lane.
+	ParkedRequests = 4096
+	// OutgoingBytes is how much may wait to be written to a connection before
+	// whoever produces it has to wait. A client that reads slowly sets the
+	// pace of its processes by it.
+	OutgoingBytes = 1 << 20
+	// CallsInFlight bounds the executor's own requests to a client, as the
+	// dialect does.
+	CallsInFlight = 256
+	// LateCallIDs is how many calls that timed out are remembered, so that
+	// their late answers are told from answers to nothing.
+	LateCallIDs = 4096
+	// ConcurrentRequests is the most that --concurrent-requests has effect for.
+	ConcurrentRequests = 1024
+)
+
+// What the executor holds in all.
+const (
+	// Connections bounds the connections of a listener; more are answered 503.
+	Connections = 8192
+	// Sessions bounds attached and detached sessions together.
+	Sessions = 4096
+	// ProcessesPerSession bounds the processes of a session that are not yet
+	// forgotten, each of which holds up to RetainedBytes.
+	ProcessesPerSession = 4096
+	// HeaderBytes bounds the header of an HTTP request.
+	HeaderBytes = 64 << 10
+)
+
+// What one process may hold.
+const (
+	// RetainedBytes is how much of a process's newest output is kept for reads.
+	RetainedBytes = 1 << 20
+	// RetainedChunks bounds the same by number: a read result takes four JSON
+	// values for each chunk, and must stay within JSONValues.
+	RetainedChunks = 50_000
+	// ChunkBytes bounds one chunk of output, so that messages stay small.
+	ChunkBytes = 64 << 10
+	// DrainBytes bounds what is read from one stream of a process that has
+	// exited before its exit is announced: a background child may never stop
+	// writing.
+	DrainBytes = 1 << 20
+	// QueuedWrites bounds the writes that wait for a process to read its
+	// standard input; the next one waits for room.
+	QueuedWrites = 128
+	// QueuedWriteBytes bounds their size in the same way; one write always fits.
+	QueuedWriteBytes = 8 << 20
+	// RememberedWrites is how many accepted write ids are kept to suppress
+	// repeats. The dialect's value.
+	RememberedWrites = 4096
+	// CallbackProcessIDBytes bounds the id of a process whose network requests
+	// the client decides. The dialect's value.
+	CallbackProcessIDBytes = 256
+)
+
+// Times.
+const (
+	// SessionTTL is how long a detached session is kept. Clients try to come
+	// back for 45 s.
+	SessionTTL = 80 * time.Second
+	// ProcessRetention is how long a closed process can still be read.
+	ProcessRetention = 80 * time.Second
+	// PingInterval is the time between pings to a WebSocket peer.
+	PingInterval = 30 * time.Second
+	// PingTimeout is how long a peer may stay silent, pings included.
+	PingTimeout = 90 * time.Second
+	// HandshakeTimeout bounds the HTTP request that opens a WebSocket.
+	HandshakeTimeout = 10 * time.Second
+	// DrainTimeout bounds how long answers are flushed after standard input
+	// has ended.
+	DrainTimeout = 2 * time.Second
+)
