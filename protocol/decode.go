@@ -1,0 +1,108 @@
+package protocol
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Decode reads parameters or a result. Missing parameters (no bytes) are null.
+//
+// The error is an [*Error] with [CodeInvalidParams] that names the first fault
+// in the order of the text; what an object lacks counts as a fault at its end.
+func Decode[T any](raw []byte) (T, error) {
+	var v T
+	if len(raw) == 0 {
+		raw = []byte("null")
+	}
+	t := target{v: reflect.ValueOf(&v).Elem()}
+	if err := json.Unmarshal(raw, &t); err != nil {
+		var zero T
+		return zero, Errorf(CodeInvalidParams, "%s", faultText(err))
+	}
+	return v, nil
+}
+
+// target lets [json.Unmarshal] hand over its decoder, which it takes from a
+// pool and checks for trailing text.
+type target struct{ v reflect.Value }
+
+func (t *target) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	return decodeValue(dec, t.v)
+}
+
+// faultText returns what a peer is told about an error: what is wrong with its
+// text, without names from this program.
+func faultText(err error) string {
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			return fmt.Sprintf("duplicate JSON object key `%s`", shorten(syntax.JSONPointer.LastToken(), maxQuoted))
+		}
+		return fmt.Sprintf("invalid JSON: %s at byte %d", syntax.Err, syntax.ByteOffset)
+	}
+	for {
+		semantic, ok := errors.AsType[*json.SemanticError](err)
+		if !ok {
+			return err.Error()
+		}
+		if semantic.Err == nil {
+			return "invalid type: " + semantic.JSONKind.String()
+		}
+		err = semantic.Err
+	}
+}
+
+func decodeValue(dec *jsontext.Decoder, v reflect.Value) error {
+	return schemaOf(v.Type()).decode(dec, v)
+}
+
+// typeError describes the next value, which is not what was expected.
+func typeError(dec *jsontext.Decoder, expected string) error {
+	kind := dec.PeekKind()
+	value := ""
+	if kind == '"' || kind == 't' || kind == 'f' {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return err
+		}
+		value = token.String()
+	}
+	switch kind {
+	case 'n':
+		value = "null"
+	case 't', 'f':
+		value = "boolean `" + value + "`"
+	case '"':
+		value = "string " + strconv.Quote(shorten(value, maxQuoted))
+	case '0':
+		value = "number"
+	case '{':
+		value = "map"
+	case '[':
+		value = "sequence"
+	default:
+		_, err := dec.ReadToken() // not JSON
+		return err
+	}
+	return fmt.Errorf("invalid type: %s, expected %s", value, expected)
+}
+
+// readText reads a string. What it returns may be part of the input.
+func readText(dec *jsontext.Decoder, expected string) ([]byte, error) {
+	if dec.PeekKind() != '"' {
+		return nil, typeError(dec, expected)
+	}
+	raw, err := dec.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1], nil
+	}
+	return jsontext.AppendUnquote(nil, raw)
+}

@@ -1,0 +1,178 @@
+package protocol
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// schema tells how values of one Go type are decoded.
+type schema struct {
+	decode func(*jsontext.Decoder, reflect.Value) error
+
+	// The rest is about structs.
+	expected string // what error texts say of another value
+	fields   []field
+	byName   map[string]int // index into fields
+}
+
+type field struct {
+	name     string
+	index    int // in the Go struct
+	required bool
+	object   string // what error texts call a raw value that must be an object
+}
+
+// wireNames are the names by which error texts call structs, where they differ
+// from the Go type's.
+var wireNames = map[reflect.Type]string{
+	reflect.TypeFor[StartParams]():    "WireExecParams",
+	reflect.TypeFor[EnvPolicy]():      "ExecEnvPolicy",
+	reflect.TypeFor[Metadata]():       "ExecMetadata",
+	reflect.TypeFor[ShellSnapshot]():  "ShellSnapshotRequest",
+	reflect.TypeFor[Shell]():          "ShellInfo",
+	reflect.TypeFor[ManagedNetwork](): "ManagedNetworkSandboxContext",
+	reflect.TypeFor[NetworkProxy]():   "RemoteNetworkProxyLaunchConfig",
+}
+
+// variants are the values of string types that have no others.
+var variants = map[reflect.Type][]string{
+	reflect.TypeFor[EnvInherit]():  {string(InheritCore), string(InheritAll), string(InheritNone)},
+	reflect.TypeFor[Signal]():      {string(SignalInterrupt)},
+	reflect.TypeFor[Stream]():      {string(StreamStdout), string(StreamStderr), string(StreamPTY)},
+	reflect.TypeFor[WriteStatus](): {string(WriteAccepted), string(WriteUnknownProcess), string(WriteStdinClosed), string(WriteStarting)},
+	reflect.TypeFor[SandboxType](): {
+		string(SandboxNone), string(SandboxSeatbelt), string(SandboxLinuxSeccomp),
+		string(SandboxWindowsRestricted), string(SandboxWindowsMXC),
+	},
+}
+
+var (
+	unitType            = reflect.TypeFor[Unit]()
+	rawType             = reflect.TypeFor[jsontext.Value]()
+	unmarshalerType     = reflect.TypeFor[json.Unmarshaler]()
+	unmarshalerFromType = reflect.TypeFor[json.UnmarshalerFrom]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+var schemas sync.Map // reflect.Type to *schema
+
+func schemaOf(t reflect.Type) *schema {
+	if s, ok := schemas.Load(t); ok {
+		return s.(*schema)
+	}
+	s, _ := schemas.LoadOrStore(t, newSchema(t))
+	return s.(*schema)
+}
+
+// newSchema panics for types that have no place on the wire. It does not look
+// into elements and fields, which are looked up when they are met.
+func newSchema(t reflect.Type) *schema {
+	var s schema
+	pointer := reflect.PointerTo(t)
+	switch kind := t.Kind(); {
+	case t == unitType:
+		s.decode = decodeUnit
+	case t == rawType:
+		s.decode = decodeRaw
+	case kind == reflect.Pointer:
+		s.decode = decodePointer
+	case pointer.Implements(unmarshalerFromType), pointer.Implements(unmarshalerType):
+		s.decode = decodeCustom
+	case pointer.Implements(textUnmarshalerType):
+		s.decode = decodeText
+	case variants[t] != nil:
+		s.decode = decodeVariant
+	case kind == reflect.String:
+		s.decode = decodeString
+	case kind == reflect.Bool:
+		s.decode = decodeBool
+	case reflect.Int <= kind && kind <= reflect.Int64:
+		s.decode = decodeInt
+	case reflect.Uint <= kind && kind <= reflect.Uint64:
+		s.decode = decodeUint
+	case kind == reflect.Slice:
+		s.decode = decodeSlice
+	case kind == reflect.Map:
+		s.decode = decodeMap
+	case kind == reflect.Struct:
+		s.decode = s.decodeStruct
+		s.describe(t)
+	default:
+		panic("protocol: values of type " + t.String() + " can't be decoded")
+	}
+	return &s
+}
+
+// describe learns the fields of a struct.
+func (s *schema) describe(t reflect.Type) {
+	s.byName = make(map[string]int)
+	switch name := wireNames[t]; {
+	case name != "":
+		s.expected = "struct " + name
+	case t.Name() != "":
+		s.expected = "struct " + t.Name()
+	default:
+		s.expected = "a map"
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || f.Anonymous {
+			panic("protocol: " + t.String() + "." + f.Name + " has no name on the wire")
+		}
+		wire, object, _ := strings.Cut(f.Tag.Get("wire"), "=")
+		optional := options == "omitzero" || wire == "optional" ||
+			f.Type.Kind() == reflect.Pointer
+		s.byName[name] = len(s.fields)
+		s.fields = append(s.fields, field{name: name, index: i, required: !optional, object: object})
+	}
+	if len(s.fields) > 64 {
+		panic("protocol: " + t.String() + " has more than 64 fields")
+	}
+}
+
+func (s *schema) decodeStruct(dec *jsontext.Decoder, v reflect.Value) error {
+	if dec.PeekKind() != '{' {
+		return typeError(dec, s.expected)
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	var seen uint64
+	for dec.PeekKind() != '}' {
+		name, err := readText(dec, "a name")
+		if err != nil {
+			return err
+		}
+		i, known := s.byName[string(name)]
+		if !known {
+			if err := dec.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		seen |= 1 << i
+		f := &s.fields[i]
+		if kind := dec.PeekKind(); f.object != "" && kind != '{' && (f.required || kind != 'n') {
+			return typeError(dec, "struct "+f.object)
+		}
+		if err := decodeValue(dec, v.Field(f.index)); err != nil {
+			return err
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return err
+	}
+	for i, f := range s.fields {
+		if f.required && seen&(1<<i) == 0 {
+			return fmt.Errorf("missing field `%s`", f.name)
+		}
+	}
+	return nil
+}
