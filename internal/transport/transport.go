@@ -1,0 +1,45 @@
+// Package transport moves whole messages between two peers: over a WebSocket,
+// over standard input and output, or inside the process. It knows what a
+// message is on each of them, who may connect and when a peer is gone; it does
+// not look into messages.
+package transport
+
+import "errors"
+
+// Conn is one connection to a peer.
+//
+// Read and Write may run at the same time, but each is called by one goroutine
+// at a time. Close may be called by anyone, more than once.
+type Conn interface {
+	// Read returns the next message, which stays valid until the next Read.
+	//
+	// It returns io.EOF only when the peer has stopped sending but still reads
+	// what is written (standard input was closed); any other error means that
+	// the connection is gone both ways.
+	Read() ([]byte, error)
+
+	// Write sends a batch of messages, in order. It returns when the operating
+	// system has taken all of them, and does not keep the slices.
+	Write(batch [][]byte) error
+
+	// Close ends the connection at once and makes Read and Write return. Where
+	// the transport can say so, the peer is told the reason first.
+	Close(reason error)
+
+	// Origin names the kind of connection and the peer as error texts show it,
+	// such as "websocket JSON-RPC message from exec-server websocket
+	// 127.0.0.1:4242" or "JSON-RPC message from exec-server stdio".
+	Origin() string
+}
+
+// Reasons for a connection's end.
+var (
+	// ErrClosed: this side has closed the connection, or the peer has.
+	ErrClosed = errors.New("connection closed")
+	// ErrMessageTooBig: the peer sent a message above limits.MessageBytes.
+	ErrMessageTooBig = errors.New("message too big")
+	// ErrInvalidUTF8: the peer sent text that is not UTF-8.
+	ErrInvalidUTF8 = errors.New("text message is not valid UTF-8")
+	// ErrPingTimeout: the peer has not been heard of for too long.
+	ErrPingTimeout = errors.New("peer does not answer pings")
+)
