@@ -1,0 +1,260 @@
+package rpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/transport"
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// Lane is where a request waits for its turn.
+type Lane int
+
+// Lanes.
+const (
+	// LaneNone is for methods that do not exist: they are answered at once.
+	LaneNone Lane = iota
+	// LaneOrdinary is for most methods.
+	LaneOrdinary
+	// LaneControl is for the few that must get through while others work.
+	LaneControl
+)
+
+// Request is what a [Handler] gets to see of a request.
+type Request struct {
+	Method string
+	Params jsontext.Value
+	Trace  Trace
+	// Hurry is closed when the peer has stopped sending but still reads: what
+	// only waits for news shall answer with what there is.
+	Hurry <-chan struct{}
+}
+
+// Reply is the outcome of a request, or a promise of one.
+type Reply struct {
+	// Result is encoded by [protocol.Encode]; Err, if set, goes in its place.
+	Result any
+	Err    error
+	// Sent, if set, is called once after the answer has been queued, or when
+	// it can't be queued any more.
+	Sent func()
+	// Wait, if set, is called for the outcome, and the fields above are unused.
+	Wait func(ctx context.Context) Reply
+	// Parked lets the next request begin while Wait runs: it only waits.
+	Parked bool
+}
+
+// Handler does what a peer asks for.
+type Handler interface {
+	// Handshaking tells whether messages are still handled one by one.
+	Handshaking() bool
+	// Lane says where requests of a method wait. It is called for each one.
+	Lane(method string) Lane
+	// Begin starts a request. Within a lane it is called in order of arrival,
+	// and the next call is made when it has returned. The request's memory is
+	// the handler's to keep.
+	Begin(ctx context.Context, request Request) Reply
+	// Notification is called in order of arrival. An error ends the connection.
+	// The memory of params is reused after it has returned.
+	Notification(ctx context.Context, method string, params jsontext.Value) error
+	// Gone is called once, when nothing can be sent any more. Requests may
+	// still be under way; their context has ended.
+	Gone()
+}
+
+// Config is how a connection is run.
+type Config struct {
+	// Concurrency is how many requests of a lane may be under way: 1 to
+	// limits.ConcurrentRequests. With 1 there is only one lane.
+	Concurrency int
+	// Calls bounds our own requests in flight.
+	Calls int
+	// DrainTimeout bounds how long what is under way is still answered when
+	// the peer has stopped sending, or has broken the rules.
+	DrainTimeout time.Duration
+}
+
+// ErrViolation ends a connection whose peer has sent what the dialect does not
+// allow.
+var ErrViolation = errors.New("protocol violation")
+
+// Conn is one connection.
+type Conn struct {
+	transport transport.Conn
+	handler   Handler
+	config    Config
+	out       *outgoing
+	calls     *calls
+	parked    chan struct{} // a place for each request that only waits
+	hurry     chan struct{} // closed when there is nothing more to wait for
+}
+
+// New makes a connection; nothing happens on it before [Conn.Serve].
+func New(t transport.Conn, h Handler, config Config) *Conn {
+	config.Concurrency = min(max(config.Concurrency, 1), limits.ConcurrentRequests)
+	return &Conn{
+		transport: t, handler: h, config: config,
+		out: newOutgoing(), calls: newCalls(config.Calls),
+		parked: make(chan struct{}, limits.ParkedRequests),
+		hurry:  make(chan struct{}),
+	}
+}
+
+// Notify queues the message that build appends to an empty buffer, which must
+// be a whole notification. It waits while the queue is full, and fails when the
+// connection is over.
+func (c *Conn) Notify(build func(dst []byte) []byte) error { return c.out.add(build) }
+
+// Close ends the connection at once.
+func (c *Conn) Close(reason error) {
+	c.out.fail(reason)
+	c.transport.Close(reason)
+}
+
+// Serve runs the connection until it ends and returns why: nil when the peer
+// stopped sending and everything under way has been answered. Requests get a
+// context that ends with the connection and carries the values of ctx; when ctx
+// ends, so does the connection.
+func (c *Conn) Serve(ctx context.Context) error {
+	requests, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() { c.Close(context.Cause(ctx)) })
+	defer stop()
+
+	lanes := c.startLanes(requests)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		c.out.run(c.transport)
+		// A peer that can't be written to is gone.
+		c.transport.Close(nil)
+		cancel(transport.ErrClosed)
+		lanes.finish()
+	})
+
+	err := c.read(requests, lanes)
+	if err == io.EOF || errors.Is(err, ErrViolation) {
+		c.drain(lanes, &writer)
+	}
+	reason := err
+	if err == io.EOF {
+		err, reason = nil, transport.ErrClosed
+	}
+	cancel(reason)
+	c.Close(reason)
+	c.calls.close(reason)
+	c.handler.Gone()
+	lanes.finish()
+	lanes.wait()
+	writer.Wait()
+	return err
+}
+
+// drain lets what the peer has asked for be answered, for a while.
+func (c *Conn) drain(lanes *lanes, writer *sync.WaitGroup) {
+	close(c.hurry)
+	timeout := time.AfterFunc(c.config.DrainTimeout, func() { c.Close(transport.ErrClosed) })
+	defer timeout.Stop()
+	lanes.finish()
+	lanes.wait()
+	c.out.finish()
+	writer.Wait()
+}
+
+// read takes messages from the transport until it ends.
+func (c *Conn) read(ctx context.Context, lanes *lanes) error {
+	for {
+		data, err := c.transport.Read()
+		if err != nil {
+			return err
+		}
+		if err := c.receive(ctx, lanes, data); err != nil {
+			return err
+		}
+	}
+}
+
+// receive handles one message, or puts it where it waits for its turn.
+func (c *Conn) receive(ctx context.Context, lanes *lanes, data []byte) error {
+	m, err := Parse(data)
+	if err == nil && m.Kind == KindResponse {
+		m.Result = bytes.Clone(m.Result)
+		if !c.calls.answer(m) {
+			return ErrViolation
+		}
+		return nil
+	}
+	if err == nil && m.Kind == KindNotification {
+		return c.handler.Notification(ctx, m.Method, m.Params)
+	}
+
+	waiting := item{size: len(data)}
+	lane := LaneNone
+	if err != nil {
+		waiting.id = parseErrorID
+		waiting.err = protocol.Errorf(protocol.CodeInvalidRequest,
+			"failed to parse %s: %v", c.transport.Origin(), err)
+	} else {
+		waiting.id = m.ID
+		waiting.request = Request{
+			Method: m.Method, Params: bytes.Clone(m.Params), Trace: m.Trace, Hurry: c.hurry,
+		}
+		lane = c.handler.Lane(m.Method)
+	}
+	if c.handler.Handshaking() || lane == LaneNone && c.config.Concurrency > 1 {
+		c.finish(ctx, waiting.id, c.begin(ctx, waiting))
+	} else {
+		lanes.of(lane).add(waiting)
+	}
+	return nil
+}
+
+// begin begins what waited.
+func (c *Conn) begin(ctx context.Context, waiting item) Reply {
+	if waiting.err != nil {
+		return Reply{Err: waiting.err}
+	}
+	return c.handler.Begin(ctx, waiting.request)
+}
+
+// finish waits for the outcome of a request, if there is none yet, and sends
+// the answer.
+func (c *Conn) finish(ctx context.Context, id ID, reply Reply) {
+	for reply.Wait != nil {
+		reply = reply.Wait(ctx)
+	}
+	c.answer(id, reply)
+}
+
+func (c *Conn) answer(id ID, reply Reply) {
+	if reply.Sent != nil {
+		defer reply.Sent()
+	}
+	var result []byte
+	err := reply.Err
+	if err == nil {
+		result, err = protocol.Encode(reply.Result)
+	}
+	// A queue that is over answers nobody: the connection ends by itself.
+	_ = c.out.add(func(dst []byte) []byte {
+		if err != nil {
+			return appendError(dst, id, wireError(err))
+		}
+		return appendResult(dst, id, result)
+	})
+}
+
+// wireError maps every error to what is sent.
+func wireError(err error) *protocol.Error {
+	if e, ok := errors.AsType[*protocol.Error](err); ok {
+		return e
+	}
+	return &protocol.Error{Code: protocol.CodeInternal, Message: err.Error()}
+}

@@ -1,0 +1,138 @@
+package rpc
+
+import (
+	"context"
+	"sync"
+
+	"github.com/airlock-exec/airlock/internal/limits"
+)
+
+// item is a request that waits for its turn, or an error that does.
+type item struct {
+	id      ID
+	request Request
+	err     error
+	size    int // of the whole message
+}
+
+// lanes are the queues of one connection.
+type lanes struct {
+	ordinary, control *lane // the same one at a concurrency of one
+	workers           sync.WaitGroup
+}
+
+func (c *Conn) startLanes(ctx context.Context) *lanes {
+	l := &lanes{ordinary: newLane(c.config.Concurrency)}
+	l.workers.Go(func() { c.work(ctx, l, l.ordinary) })
+	l.control = l.ordinary
+	if c.config.Concurrency > 1 {
+		l.control = newLane(c.config.Concurrency)
+		l.workers.Go(func() { c.work(ctx, l, l.control) })
+	}
+	return l
+}
+
+func (l *lanes) of(which Lane) *lane {
+	if which == LaneControl {
+		return l.control
+	}
+	return l.ordinary
+}
+
+// finish lets the lanes end once they are empty.
+func (l *lanes) finish() {
+	l.ordinary.finish()
+	l.control.finish()
+}
+
+// wait returns when every request has been answered or given up.
+func (l *lanes) wait() { l.workers.Wait() }
+
+// work begins the requests of a lane in order.
+func (c *Conn) work(ctx context.Context, all *lanes, l *lane) {
+	for {
+		next, ok := l.next()
+		if !ok {
+			return
+		}
+		if ctx.Err() != nil {
+			continue // nobody is there to be answered
+		}
+		l.places <- struct{}{}
+		reply := c.begin(ctx, next)
+		place := l.places
+		if reply.Wait != nil && reply.Parked {
+			select {
+			case c.parked <- struct{}{}:
+				<-l.places
+				place = c.parked
+			default: // too many wait already: this one keeps its place
+			}
+		}
+		if reply.Wait == nil || place == l.places && cap(place) == 1 {
+			c.finish(ctx, next.id, reply)
+			<-place
+			continue
+		}
+		all.workers.Go(func() {
+			c.finish(ctx, next.id, reply)
+			<-place
+		})
+	}
+}
+
+// lane is a queue of requests in order of arrival, bounded in number and bytes.
+type lane struct {
+	places chan struct{} // a place for each request under way
+
+	mu     sync.Mutex
+	change sync.Cond
+	queue  []item
+	bytes  int
+	ended  bool
+}
+
+func newLane(concurrency int) *lane {
+	l := &lane{places: make(chan struct{}, concurrency)}
+	l.change.L = &l.mu
+	return l
+}
+
+// add puts a request at the end, once there is room for it.
+func (l *lane) add(i item) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.ended && len(l.queue) > 0 &&
+		(len(l.queue) >= limits.QueuedRequests || l.bytes+i.size > limits.QueuedRequestBytes) {
+		l.change.Wait()
+	}
+	l.queue = append(l.queue, i)
+	l.bytes += i.size
+	l.change.Broadcast()
+}
+
+// next takes the request at the head. It reports false when there will be none.
+func (l *lane) next() (item, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.queue) == 0 && !l.ended {
+		l.change.Wait()
+	}
+	if len(l.queue) == 0 {
+		return item{}, false
+	}
+	head := l.queue[0]
+	l.queue[0] = item{}
+	l.queue = l.queue[1:]
+	l.bytes -= head.size
+	l.change.Broadcast()
+	return head, true
+}
+
+// finish lets next report the end once the queue is empty.
+func (l *lane) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	l.change.Broadcast()
+}
