@@ -1,0 +1,103 @@
+package spawn
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// child is the handle on a process that has been forked and not yet reaped.
+type child struct {
+	pid   int
+	pidfd *os.File // readable when the process has exited; nil on old kernels
+}
+
+// forkExec starts the program at path. The child's standard streams, session
+// and terminal are in attr.
+func forkExec(path string, argv []string, attr *syscall.ProcAttr) (child, error) {
+	fd := -1
+	attr.Sys.PidFD = &fd
+	pid, err := syscall.ForkExec(path, argv, attr)
+	if err != nil {
+		return child{}, err
+	}
+	c := child{pid: pid}
+	if fd >= 0 {
+		// A pidfd that can't be polled (before Linux 5.3) is no use.
+		c.pidfd, _ = pollable(fd, "pidfd")
+	}
+	return c, nil
+}
+
+// signalOnDeath has the child told when the thread that forks it, and with it
+// this program, has ended.
+func signalOnDeath(sys *syscall.SysProcAttr) { sys.Pdeathsig = syscall.SIGTERM }
+
+// wait waits for the exit and returns the exit code. The process stays a
+// zombie (gone is false).
+func (c child) wait() (code int, gone bool) {
+	if c.pidfd != nil {
+		conn, err := c.pidfd.SyscallConn()
+		if err == nil {
+			err = conn.Read(func(uintptr) (done bool) {
+				code, done = c.status(unix.WNOHANG)
+				return done
+			})
+		}
+		if err == nil {
+			return code, false
+		}
+	}
+	code, _ = c.status(0)
+	return code, false
+}
+
+// status returns the exit code, and whether the process has exited.
+func (c child) status(options int) (code int, done bool) {
+	var info unix.Siginfo
+	for {
+		err := unix.Waitid(unix.P_PID, c.pid, &info, unix.WEXITED|unix.WNOWAIT|options, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return -1, true // somebody else has reaped it
+		}
+		break
+	}
+	if info.Signo == 0 {
+		return 0, false
+	}
+	// What follows the header is a union, aligned to a word.
+	chld := (*struct {
+		signo, errno, code int32
+		fields             struct {
+			_           [0]uintptr
+			pid, uid    int32
+			exitOrSigno int32
+		}
+	})(unsafe.Pointer(&info))
+	const exited = 1 // CLD_EXITED; otherwise a signal has ended it
+	code = int(chld.fields.exitOrSigno)
+	if chld.code != exited {
+		code += 128
+	}
+	return code, true
+}
+
+// reap ends the zombie, after wait.
+func (c child) reap() {
+	_, err := syscall.Wait4(c.pid, nil, 0, nil)
+	for err == syscall.EINTR {
+		_, err = syscall.Wait4(c.pid, nil, 0, nil)
+	}
+}
+
+// release gives up what the handle holds.
+func (c child) release() {
+	if c.pidfd != nil {
+		c.pidfd.Close()
+	}
+}

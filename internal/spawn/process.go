@@ -1,0 +1,190 @@
+package spawn
+
+import (
+	"errors"
+	"os"
+	"sync"
+)
+
+// Process is a started process.
+type Process struct {
+	child   child     // the platform's handle on it
+	input   *os.File  // standard input or the terminal; nil if there is none
+	tty     bool      // input is the terminal
+	streams []*stream // what is read, one goroutine each
+	events  Events
+
+	exited    chan struct{} // closed when the exit has been noticed
+	abandoned chan struct{} // closed when the streams are given up
+	abandon   func()        // gives them up, once
+
+	undrained sync.WaitGroup // streams not yet read up to the exit
+	flowing   sync.WaitGroup // streams not yet ended
+
+	mu     sync.Mutex
+	state  state // guarded by mu
+	killed bool  // guarded by mu
+	reaped bool  // guarded by mu; the process id may belong to another since
+}
+
+// state is how far a process has got. It only moves forward, in [Process.enter].
+type state int
+
+const (
+	running   state = iota
+	exited          // the leader is dead, its last output is being read
+	announced       // Exited has been called; others may hold the streams
+)
+
+func newProcess(c child, input *os.File, tty bool, streams []*stream) *Process {
+	p := &Process{
+		child:     c,
+		input:     input,
+		tty:       tty,
+		streams:   streams,
+		exited:    make(chan struct{}),
+		abandoned: make(chan struct{}),
+	}
+	p.abandon = sync.OnceFunc(func() {
+		close(p.abandoned)
+		for _, s := range p.streams {
+			s.close()
+		}
+	})
+	return p
+}
+
+// run begins to report what the process does. It calls done after the last
+// report.
+func (p *Process) run(ev Events, done func()) {
+	p.events = ev
+	p.undrained.Add(len(p.streams))
+	p.flowing.Add(len(p.streams))
+	for _, s := range p.streams {
+		go p.follow(s)
+	}
+	go func() {
+		p.supervise()
+		done()
+	}()
+}
+
+// follow hands over the output of one stream until it ends.
+func (p *Process) follow(s *stream) {
+	defer p.flowing.Done()
+	var err error
+	for err == nil {
+		p.events.Admit(p.exited)
+		err = s.pass(p.events)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		// The process has exited and supervise wants to tell: what the
+		// process has written is read now, whether or not it is admitted.
+		<-p.exited
+		err = s.drain(p.events)
+	}
+	p.undrained.Done()
+	for err == nil {
+		p.events.Admit(p.abandoned)
+		err = s.pass(p.events)
+	}
+}
+
+// supervise takes the process from its exit to its end. Until the streams have
+// ended its leader stays a zombie: so its process id, which is also its
+// group's, can't be given to others, and Kill can't hit them.
+func (p *Process) supervise() {
+	code, gone := p.child.wait()
+	p.enter(exited, gone)
+	for _, s := range p.streams {
+		s.interrupt()
+	}
+	close(p.exited)
+	p.settle()
+	p.events.Exited(code)
+	if killed := p.enter(announced, gone); killed {
+		p.abandon()
+	}
+	p.flowing.Wait()
+	p.reap()
+	for _, s := range p.streams {
+		s.close()
+	}
+	if p.input != nil {
+		p.input.Close()
+	}
+	p.events.Closed()
+}
+
+// enter moves the process on to another state and tells whether it has been
+// killed before.
+func (p *Process) enter(next state, reaped bool) (killed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state = next
+	p.reaped = reaped
+	return p.killed
+}
+
+func (p *Process) reap() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		p.child.reap()
+		p.reaped = true
+	}
+	p.child.release()
+}
+
+// PID returns the process id, which on Unix is also that of the process's
+// group and session.
+func (p *Process) PID() int { return p.child.pid }
+
+// Interrupt sends SIGINT to the process group. It does nothing when the
+// process has exited.
+func (p *Process) Interrupt() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state != running {
+		return nil
+	}
+	return p.child.interrupt()
+}
+
+// Kill kills the process group at once. After the exit, and after all that was
+// written before, the streams end even if a process that has left the group
+// holds them. When the process has exited already, Kill kills what is left of
+// its group and ends the streams. It may be called again.
+func (p *Process) Kill() {
+	p.mu.Lock()
+	p.killed = true
+	if !p.reaped {
+		p.child.kill()
+	}
+	abandon := p.state == announced // otherwise supervise will
+	p.mu.Unlock()
+	if abandon {
+		p.abandon()
+	}
+}
+
+var errNoInput = errors.New("process has no standard input to write to")
+
+// Write writes to standard input or to the terminal. It blocks until the
+// system has taken all of b; Kill, CloseStdin and the process's end (not its
+// mere exit: others may read on) make it return an error.
+func (p *Process) Write(b []byte) error {
+	if p.input == nil {
+		return errNoInput
+	}
+	_, err := p.input.Write(b)
+	return err
+}
+
+// CloseStdin closes standard input, which the program sees as its end. It does
+// nothing to a terminal: there the end is a character to write (^D).
+func (p *Process) CloseStdin() {
+	if p.input != nil && !p.tty {
+		p.input.Close()
+	}
+}
