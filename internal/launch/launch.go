@@ -1,0 +1,166 @@
+// Package launch turns the parameters of a start into a running child: pure
+// checks first, then the stages with effects, in the order in which they stand
+// in [New], then the spawn.
+package launch
+
+import (
+	"context"
+	"errors"
+
+	"github.com/airlock-exec/airlock/internal/environ"
+	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/spawn"
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// Launch is a start on its way: what was asked for, and the command that the
+// stages make of it.
+type Launch struct {
+	Params  *protocol.StartParams
+	Command spawn.Command
+}
+
+// Stage is one step of a preparation. When ctx ends it fails with the cause.
+type Stage func(ctx context.Context, l *Launch) error
+
+// Launcher launches children.
+type Launcher struct {
+	spawner *spawn.Spawner
+	stages  []Stage
+}
+
+// New makes a launcher. Children inherit from base, as far as a start's policy
+// says so.
+func New(spawner *spawn.Spawner, base []string) *Launcher {
+	return &Launcher{
+		spawner: spawner,
+		stages: []Stage{
+			command,
+			environment(base, environ.LoginShell()),
+		},
+	}
+}
+
+// Check refuses what can't be started, whatever the state of the host. The
+// order of the checks is that of the dialect.
+func (*Launcher) Check(params *protocol.StartParams) error {
+	if proxy := params.NetworkProxy; proxy != nil && proxy.PolicyDecisionTimeoutMs != nil {
+		if *proxy.PolicyDecisionTimeoutMs == 0 {
+			return protocol.Errorf(protocol.CodeInvalidParams,
+				"network policy decision callback timeout must be nonzero")
+		}
+		if n := len(params.ProcessID); n == 0 || n > limits.CallbackProcessIDBytes {
+			return protocol.Errorf(protocol.CodeInvalidParams,
+				"callback-enabled process ID must be non-empty and at most %d bytes",
+				limits.CallbackProcessIDBytes)
+		}
+	}
+	if err := checkConfinement(params); err != nil {
+		return err
+	}
+	if _, err := workingDirectory(params); err != nil {
+		return err
+	}
+	if params.ShellSnapshot != nil {
+		return protocol.Errorf(protocol.CodeInvalidParams,
+			"shell snapshots are not supported by this executor: start the process without `shellSnapshot`")
+	}
+	if len(params.Argv) == 0 {
+		return protocol.Errorf(protocol.CodeInvalidParams, "argv must not be empty")
+	}
+	return nil
+}
+
+// checkConfinement refuses every confinement: a command that is to be confined
+// must not run without it.
+func checkConfinement(params *protocol.StartParams) error {
+	refuse := func(what, member string) error {
+		return protocol.WithKind(protocol.CodeInvalidParams, protocol.KindSandboxUnavailable,
+			"sandbox intent cannot be enforced on this executor: it has no "+what+
+				"; start the process without `"+member+"`, or use an executor that can confine it")
+	}
+	switch {
+	case params.NetworkProxy != nil:
+		return refuse("network proxy", "networkProxy")
+	case len(params.Sandbox) > 0 && params.Sandbox.Kind() != 'n':
+		return refuse("sandbox", "sandbox")
+	case params.EnforceManagedNetwork:
+		return refuse("managed network", "enforceManagedNetwork")
+	}
+	return nil
+}
+
+func workingDirectory(params *protocol.StartParams) (string, error) {
+	dir, err := params.CWD.Native()
+	if err != nil {
+		return "", protocol.Errorf(protocol.CodeInvalidParams,
+			"cwd URI `%s` is not valid on this exec-server host: %v", params.CWD, err)
+	}
+	return dir, nil
+}
+
+// Launch runs the stages and spawns the child, which reports to events.
+func (l *Launcher) Launch(ctx context.Context, params *protocol.StartParams, events spawn.Events) (*spawn.Process, error) {
+	launch := &Launch{Params: params}
+	for _, stage := range l.stages {
+		if err := stage(ctx, launch); err != nil {
+			return nil, err
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	child, err := l.spawner.Start(&launch.Command, events)
+	if err != nil {
+		return nil, wireError(err)
+	}
+	return child, nil
+}
+
+// terminalSize is the size of every terminal: the dialect has no way to ask
+// for another.
+var terminalSize = spawn.Size{Rows: 24, Cols: 80}
+
+// command takes over what needs no preparation.
+func command(_ context.Context, l *Launch) error {
+	dir, err := workingDirectory(l.Params)
+	if err != nil {
+		return err
+	}
+	l.Command.Argv = l.Params.Argv
+	l.Command.Arg0 = l.Params.Arg0
+	l.Command.Dir = dir
+	l.Command.Stdin = l.Params.PipeStdin
+	if l.Params.TTY {
+		l.Command.TTY = &terminalSize
+	}
+	return nil
+}
+
+// environment makes the child's environment.
+func environment(base []string, shell string) Stage {
+	return func(_ context.Context, l *Launch) error {
+		l.Command.Env = environ.Build(base, environ.Params{
+			Policy:     l.Params.EnvPolicy,
+			Env:        l.Params.Env,
+			Metadata:   l.Params.Metadata,
+			TTY:        l.Params.TTY,
+			LoginShell: shell,
+		})
+		return nil
+	}
+}
+
+// wireError says on the wire why a spawn failed.
+func wireError(err error) error {
+	kind := protocol.KindSpawnFailed
+	if spawnError, ok := errors.AsType[*spawn.Error](err); ok {
+		switch spawnError.Kind {
+		case spawn.NotFound:
+			kind = protocol.KindSpawnNotFound
+		case spawn.PermissionDenied:
+			kind = protocol.KindSpawnPermissionDenied
+		}
+	}
+	return protocol.WithKind(protocol.CodeInternal, kind, err.Error())
+}

@@ -1,0 +1,255 @@
+package process
+
+import (
+	"sync"
+	"time"
+
+	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/spawn"
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// Child is what a process needs of the operating system's process.
+type Child interface {
+	// Write writes to standard input or the terminal; it blocks.
+	Write(p []byte) error
+	// CloseStdin ends standard input.
+	CloseStdin()
+	// Interrupt sends what Ctrl-C sends to the process group.
+	Interrupt() error
+	// Kill kills what is left of the process group and gives up its streams.
+	Kill()
+}
+
+// state is where a process is in its life.
+type state int
+
+const (
+	starting state = iota // being prepared and spawned
+	running
+	exited // the exit has been numbered; output may still come
+	closed // everything has been numbered
+)
+
+// Process is one entry of a [Table]. It implements [spawn.Events].
+type Process struct {
+	id          string
+	table       *Table
+	hasStdin    bool // that can be written to
+	hasTerminal bool
+	cancel      func() // ends the preparation
+
+	mu    sync.Mutex
+	state state
+	child Child
+	// removed: the table does not know the process any more.
+	removed bool
+	// announced: the answer to the start has been sent, events may follow.
+	announced bool
+	log       outputLog
+	stdin     stdin
+	nextSeq   uint64
+	exitSeq   uint64 // 0 before
+	exitCode  int32
+	closeSeq  uint64 // 0 before
+	cursor    *cursor
+	// news, if not nil, is closed at the next event, for those who wait.
+	news chan struct{}
+	// room, if not nil, is closed when more output may be read.
+	room      chan struct{}
+	retention *time.Timer
+}
+
+var _ spawn.Events = (*Process)(nil)
+
+func newProcess(t *Table, params *protocol.StartParams, cancel func()) *Process {
+	return &Process{
+		id: params.ProcessID, table: t, cancel: cancel, nextSeq: 1,
+		hasStdin: params.TTY || params.PipeStdin, hasTerminal: params.TTY,
+	}
+}
+
+// moveTo changes the state. States only ever follow in order. The caller holds
+// the lock.
+func (p *Process) moveTo(s state) {
+	if s != p.state+1 {
+		panic("process: state out of order")
+	}
+	p.state = s
+}
+
+// number takes the next sequence number. The caller holds the lock.
+func (p *Process) number() uint64 {
+	seq := p.nextSeq
+	p.nextSeq++
+	return seq
+}
+
+// happened wakes whoever waits for an event. The caller holds the lock.
+func (p *Process) happened() {
+	if p.news != nil {
+		close(p.news)
+		p.news = nil
+	}
+	if p.cursor != nil && p.announced {
+		p.cursor.wake()
+	}
+}
+
+// nextNews returns a channel that is closed at the next event. The caller holds
+// the lock, so that no event is missed between a look and the wait.
+func (p *Process) nextNews() <-chan struct{} {
+	if p.news == nil {
+		p.news = make(chan struct{})
+	}
+	return p.news
+}
+
+// announce lets events flow: the answer to the start is on its way, or there
+// is nobody left to answer.
+func (p *Process) announce() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.announced = true
+	if p.cursor != nil && p.cursor.sent+1 < p.nextSeq {
+		p.cursor.wake()
+	}
+}
+
+// started makes a spawned child the process's own. If the process was
+// terminated or its table closed meanwhile, it reports false.
+func (p *Process) started(child Child) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.removed {
+		return false
+	}
+	if p.state == starting { // else it has exited already
+		p.moveTo(running)
+	}
+	p.child = child
+	return true
+}
+
+// heldBytes is how far a feed may fall behind before its process is held back:
+// enough to keep the connection busy while more is read.
+const heldBytes = limits.RetainedBytes / 2
+
+// Admit implements [spawn.Events].
+func (p *Process) Admit(stop <-chan struct{}) {
+	for {
+		p.mu.Lock()
+		if p.cursor == nil || p.behind() < heldBytes {
+			p.mu.Unlock()
+			return
+		}
+		if p.room == nil {
+			p.room = make(chan struct{})
+		}
+		room := p.room
+		p.mu.Unlock()
+		select {
+		case <-room:
+		case <-stop:
+			return
+		}
+	}
+}
+
+// behind returns how many bytes the feed has not taken yet; chunks count at
+// least their share of what may be retained, so that tiny ones count too. The
+// caller holds the lock.
+func (p *Process) behind() uint64 {
+	waiting := p.log.after(p.cursor.sent)
+	if len(waiting) == 0 {
+		return 0
+	}
+	const share = limits.RetainedBytes / limits.RetainedChunks
+	return max(p.log.end-waiting[0].start, uint64(len(waiting))*share)
+}
+
+// madeRoom lets held readers go on if there is room. The caller holds the lock.
+func (p *Process) madeRoom() {
+	if p.room != nil && (p.cursor == nil || p.behind() < heldBytes) {
+		close(p.room)
+		p.room = nil
+	}
+}
+
+// Output implements [spawn.Events].
+func (p *Process) Output(stream spawn.Stream, b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == closed {
+		return
+	}
+	// While the feed is behind, what comes goes into the chunk it has not seen.
+	behind := p.cursor != nil && p.cursor.sent+1 < p.nextSeq
+	if behind && p.log.grow(p.nextSeq-1, stream, b) {
+		p.evict()
+		return
+	}
+	p.log.append(p.number(), stream, b)
+	p.evict()
+	p.happened()
+}
+
+// evict drops output beyond what is retained, except what the feed has still
+// to take. The caller holds the lock.
+func (p *Process) evict() {
+	pinned := p.nextSeq
+	if p.cursor != nil {
+		pinned = p.cursor.sent
+	}
+	p.log.evict(pinned)
+}
+
+// Exited implements [spawn.Events].
+func (p *Process) Exited(code int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == starting {
+		// The child was quicker than the return of the call that spawned it.
+		p.moveTo(running)
+	}
+	p.moveTo(exited)
+	p.exitSeq = p.number()
+	p.exitCode = int32(code)
+	p.happened()
+}
+
+// Closed implements [spawn.Events].
+func (p *Process) Closed() {
+	p.mu.Lock()
+	p.moveTo(closed)
+	p.closeSeq = p.number()
+	p.stdin.end()
+	p.happened()
+	if !p.removed {
+		p.retention = time.AfterFunc(p.table.config.Retention, func() { p.table.forget(p) })
+	}
+	p.mu.Unlock()
+	p.table.open.Done()
+}
+
+// remove marks the process as unknown and returns its child, if it has one that
+// has not closed. Whoever waits for the process learns that it is unknown. The
+// events of a closed one still reach the feed, however late it takes them; one
+// that is given up before is not heard of again.
+func (p *Process) remove() Child {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.removed = true
+	if p.retention != nil {
+		p.retention.Stop()
+	}
+	p.stdin.fail()
+	if p.state == closed {
+		p.happened()
+		return nil
+	}
+	p.cursor = nil
+	p.madeRoom()
+	p.happened()
+	return p.child
+}

@@ -1,0 +1,264 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/airlock-exec/airlock/internal/spawn"
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// Launcher prepares and spawns the child of a process.
+type Launcher interface {
+	// Check refuses what can't be started whatever the state of the host.
+	Check(params *protocol.StartParams) error
+	// Launch starts a child that reports to events. Closed is called on events
+	// if and only if it returns no error. When ctx ends while there is no child
+	// yet, it fails with the cause.
+	Launch(ctx context.Context, params *protocol.StartParams, events spawn.Events) (Child, error)
+}
+
+// Config is how a table is run.
+type Config struct {
+	// Retention is how long a closed process can still be read.
+	Retention time.Duration
+	// MaxProcesses bounds the processes that are not forgotten yet.
+	MaxProcesses int
+}
+
+// Table is the processes of one session.
+type Table struct {
+	config   Config
+	launcher Launcher
+	tasks    sync.WaitGroup // starts and writers under way
+	open     sync.WaitGroup // children that have not closed
+
+	mu        sync.Mutex
+	processes map[string]*Process
+	feed      *Feed
+	closed    bool
+}
+
+// NewTable makes an empty table.
+func NewTable(config Config, launcher Launcher) *Table {
+	return &Table{config: config, launcher: launcher, processes: map[string]*Process{}}
+}
+
+// errCanceled is the cause of a preparation that was given up.
+var errCanceled = errors.New("start was cancelled")
+
+// Starting is a start under way.
+type Starting struct {
+	p    *Process
+	done chan struct{}
+	err  error
+}
+
+// Start begins to start a process, after the checks that need no effects. The
+// start goes on whatever becomes of the caller; terminating the process or
+// closing the table cancels it.
+func (t *Table) Start(params *protocol.StartParams) (*Starting, error) {
+	if err := t.launcher.Check(params); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	p := newProcess(t, params, func() { cancel(errCanceled) })
+	s := &Starting{p: p, done: make(chan struct{})}
+	err := t.reserve(p, func() {
+		defer close(s.done)
+		defer p.cancel()
+		s.err = t.launch(ctx, p, params)
+	})
+	if err != nil {
+		p.cancel()
+		return nil, err
+	}
+	return s, nil
+}
+
+// reserve takes the id for a process and begins its launch.
+func (t *Table) reserve(p *Process, launch func()) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+		return errStartCanceled(p.id)
+	case t.processes[p.id] != nil:
+		return protocol.Errorf(protocol.CodeInvalidRequest, "process %s already exists", p.id)
+	case len(t.processes) >= t.config.MaxProcesses:
+		return protocol.Errorf(protocol.CodeInvalidRequest,
+			"this session has %d processes, as many as it may: wait until closed ones are forgotten, or terminate some",
+			len(t.processes))
+	}
+	t.processes[p.id] = p
+	if t.feed != nil {
+		p.cursor = &cursor{feed: t.feed, p: p}
+	}
+	t.tasks.Go(launch)
+	return nil
+}
+
+func errStartCanceled(id string) error {
+	return protocol.Errorf(protocol.CodeInvalidRequest, "process %s start was cancelled", id)
+}
+
+// launch makes the child of a reserved process.
+func (t *Table) launch(ctx context.Context, p *Process, params *protocol.StartParams) error {
+	t.open.Add(1)
+	child, err := t.launcher.Launch(ctx, params, p)
+	if err != nil {
+		t.open.Done()
+		t.forget(p)
+		if errors.Is(err, errCanceled) {
+			return errStartCanceled(p.id)
+		}
+		return err
+	}
+	if !p.started(child) {
+		child.Kill()
+		return errStartCanceled(p.id)
+	}
+	return nil
+}
+
+// Wait returns the outcome of the start, or the cause of ctx if that ends
+// first.
+func (s *Starting) Wait(ctx context.Context) error {
+	select {
+	case <-s.done:
+		return s.err
+	case <-ctx.Done():
+		return fmt.Errorf("starting process %s: %w", s.p.id, context.Cause(ctx))
+	}
+}
+
+// Announce lets the events of the process flow to the feed. It is called once
+// the answer to the start is on its way, or can't be given.
+func (s *Starting) Announce() { s.p.announce() }
+
+// find returns a process by its id, or nil.
+func (t *Table) find(id string) *Process {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.processes[id]
+}
+
+// forget removes a process and kills its child, if there is one. Another
+// process that has the same id by now stays.
+func (t *Table) forget(p *Process) {
+	t.mu.Lock()
+	if t.processes[p.id] == p {
+		delete(t.processes, p.id)
+	}
+	t.mu.Unlock()
+	if child := p.remove(); child != nil {
+		child.Kill()
+	}
+}
+
+// Signal interrupts the process group of a running process. Others are left
+// alone.
+func (t *Table) Signal(params *protocol.SignalParams) error {
+	p := t.find(params.ProcessID)
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	child := p.child
+	if p.state != running {
+		child = nil
+	}
+	p.mu.Unlock()
+	if child == nil {
+		return nil
+	}
+	if err := child.Interrupt(); err != nil {
+		return protocol.Errorf(protocol.CodeInternal, "failed to signal process: %v", err)
+	}
+	return nil
+}
+
+// Terminate kills a process that has not exited, and reports whether there was
+// one to kill.
+func (t *Table) Terminate(params *protocol.TerminateParams) bool {
+	p := t.find(params.ProcessID)
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	was, child := p.state, p.child
+	if was == running {
+		p.stdin.fail()
+	}
+	p.mu.Unlock()
+	switch was {
+	case starting:
+		t.forget(p)
+		p.cancel()
+	case running:
+		child.Kill()
+	default:
+		return false
+	}
+	return true
+}
+
+// Attach makes a feed of all events from now on, in place of an earlier one.
+func (t *Table) Attach() *Feed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.setFeed(newFeed())
+	return t.feed
+}
+
+// Detach ends a feed. Processes are not held back any more.
+func (t *Table) Detach(f *Feed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.feed == f {
+		t.setFeed(nil)
+	}
+}
+
+// setFeed exchanges the feed. The caller holds the lock.
+func (t *Table) setFeed(f *Feed) {
+	if t.feed != nil {
+		t.feed.close()
+	}
+	t.feed = f
+	for _, p := range t.processes {
+		p.mu.Lock()
+		p.cursor = nil
+		if f != nil {
+			p.cursor = &cursor{feed: f, p: p, sent: p.nextSeq - 1}
+		}
+		p.evict()
+		p.madeRoom()
+		p.mu.Unlock()
+	}
+}
+
+// Close kills every process and forgets it, ends the feed and waits until
+// nothing of the table runs any more.
+func (t *Table) Close() {
+	t.mu.Lock()
+	t.closed = true
+	t.setFeed(nil)
+	var left []*Process
+	for _, p := range t.processes {
+		left = append(left, p)
+	}
+	clear(t.processes)
+	t.mu.Unlock()
+	for _, p := range left {
+		p.cancel()
+		if child := p.remove(); child != nil {
+			child.Kill()
+		}
+	}
+	t.tasks.Wait()
+	t.open.Wait()
+}

@@ -1,0 +1,92 @@
+package session
+
+import (
+	"sync"
+
+	"github.com/airlock-exec/airlock/internal/process"
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// Attachment is a peer's hold on a session. It has a pump, which turns the
+// session's events into notifications.
+type Attachment struct {
+	registry *Registry
+	session  *Session
+	peer     Peer
+	feed     *process.Feed
+	pump     sync.WaitGroup
+
+	mu       sync.Mutex
+	detached bool
+}
+
+func newAttachment(r *Registry, s *Session, peer Peer) *Attachment {
+	return &Attachment{registry: r, session: s, peer: peer, feed: s.table.Attach()}
+}
+
+// Session returns what the peer is attached to.
+func (a *Attachment) Session() *Session { return a.session }
+
+// Announce starts the pump: the peer knows its session now.
+func (a *Attachment) Announce() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.detached {
+		a.pump.Go(a.run)
+	}
+}
+
+// Detach lets go of the session. The peer must be gone, so that its Notify
+// does not wait.
+func (a *Attachment) Detach() {
+	a.mu.Lock()
+	a.detached = true
+	a.mu.Unlock()
+	a.session.table.Detach(a.feed)
+	a.pump.Wait()
+	a.registry.detach(a.session, a)
+}
+
+// run sends notifications until the feed ends or the peer is gone.
+func (a *Attachment) run() {
+	for {
+		event, ok := a.feed.Next()
+		if !ok {
+			return
+		}
+		err := a.peer.Notify(func(dst []byte) []byte { return appendEvent(dst, event) })
+		if err != nil {
+			return
+		}
+	}
+}
+
+// appendEvent appends the notification of an event.
+func appendEvent(dst []byte, e process.Event) []byte {
+	switch e.Kind {
+	case process.EventExited:
+		return appendNotification(dst, protocol.NotificationProcessExited,
+			&protocol.ExitedNotification{ProcessID: e.ProcessID, Seq: e.Seq, ExitCode: e.ExitCode})
+	case process.EventClosed:
+		return appendNotification(dst, protocol.NotificationProcessClosed,
+			&protocol.ClosedNotification{ProcessID: e.ProcessID, Seq: e.Seq})
+	default:
+		return protocol.AppendOutputNotification(dst, &protocol.OutputNotification{
+			ProcessID: e.ProcessID, Seq: e.Seq,
+			Stream: process.StreamName(e.Stream), Chunk: e.Data,
+		})
+	}
+}
+
+func appendNotification(dst []byte, method string, params any) []byte {
+	encoded, err := protocol.Encode(params)
+	if err != nil {
+		// Ids have been decoded from UTF-8 and the rest are numbers.
+		panic("session: encoding " + method + ": " + err.Error())
+	}
+	dst = append(dst, `{"method":"`...)
+	dst = append(dst, method...)
+	dst = append(dst, `","params":`...)
+	dst = append(dst, encoded...)
+	return append(dst, '}')
+}

@@ -1,0 +1,154 @@
+// Package session keeps the sessions of an executor: who is attached to each,
+// how long one is kept while nobody is, and the process table that each owns.
+//
+// A session is attached or detached; a detached one is closed when its time is
+// over, a closed one is gone. One lock guards which state each session is in.
+// It is never held while a table is closed or a peer is written to.
+package session
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/airlock-exec/airlock/internal/process"
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// Peer takes the notifications of a session while it is attached.
+type Peer interface {
+	// Notify queues the message that build appends to an empty buffer. It may
+	// wait, and fails when the peer is gone.
+	Notify(build func(dst []byte) []byte) error
+}
+
+// Config is how sessions are kept.
+type Config struct {
+	// TTL is how long a session is kept while nobody is attached.
+	TTL time.Duration
+	// MaxSessions bounds the sessions, attached or not.
+	MaxSessions int
+	// NewTable makes the process table of a new session.
+	NewTable func() *process.Table
+}
+
+// Registry is all sessions of an executor.
+type Registry struct {
+	config Config
+	tasks  sync.WaitGroup // sessions being closed
+
+	mu       sync.Mutex
+	sessions map[string]*Session
+	closed   bool
+}
+
+// Session is one client's processes, across its connections.
+type Session struct {
+	id    string
+	table *process.Table
+
+	// Guarded by the lock of the registry.
+	attachment *Attachment // nil while detached
+	expiry     *time.Timer // nil while attached
+}
+
+// ID returns the id by which the session can be resumed.
+func (s *Session) ID() string { return s.id }
+
+// Processes returns the session's process table.
+func (s *Session) Processes() *process.Table { return s.table }
+
+// NewRegistry makes a registry without sessions.
+func NewRegistry(config Config) *Registry {
+	return &Registry{config: config, sessions: map[string]*Session{}}
+}
+
+var errClosed = errors.New("the executor is shutting down")
+
+// Create makes a session and attaches a peer to it.
+func (r *Registry) Create(peer Peer) (*Attachment, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return nil, errClosed
+	case len(r.sessions) >= r.config.MaxSessions:
+		return nil, fmt.Errorf(
+			"this executor has %d sessions, as many as it may: close some, or wait until detached ones expire",
+			len(r.sessions))
+	}
+	s := &Session{id: protocol.NewUUID().String(), table: r.config.NewTable()}
+	r.sessions[s.id] = s
+	return r.attach(s, peer), nil
+}
+
+// Resume attaches a peer to a detached session. Events from this moment on go
+// to the peer; what happened before can be read.
+func (r *Registry) Resume(id string, peer Peer) (*Attachment, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.sessions[id]
+	switch {
+	case r.closed:
+		return nil, errClosed
+	case s == nil:
+		return nil, protocol.Errorf(protocol.CodeInvalidRequest, "unknown session id %s", id)
+	case s.attachment != nil:
+		return nil, protocol.Errorf(protocol.CodeSessionAttached,
+			"session %s is already attached to another connection", id)
+	}
+	s.expiry.Stop()
+	s.expiry = nil
+	return r.attach(s, peer), nil
+}
+
+// attach makes the attachment of a session. The caller holds the lock.
+func (r *Registry) attach(s *Session, peer Peer) *Attachment {
+	s.attachment = newAttachment(r, s, peer)
+	return s.attachment
+}
+
+// detach makes a session wait for the next peer, if the attachment is still
+// its own.
+func (r *Registry) detach(s *Session, a *Attachment) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || s.attachment != a {
+		return
+	}
+	s.attachment = nil
+	var expiry *time.Timer
+	expiry = time.AfterFunc(r.config.TTL, func() { r.expire(s, &expiry) })
+	s.expiry = expiry
+}
+
+// expire closes a session whose time is over, unless it has been attached
+// since. The timer is passed by reference: it is only known under the lock.
+func (r *Registry) expire(s *Session, timer **time.Timer) {
+	r.mu.Lock()
+	if r.closed || s.expiry != *timer {
+		r.mu.Unlock()
+		return
+	}
+	delete(r.sessions, s.id)
+	r.tasks.Add(1)
+	r.mu.Unlock()
+	defer r.tasks.Done()
+	s.table.Close()
+}
+
+// Close closes every session and waits until nothing of them is left.
+func (r *Registry) Close() {
+	r.mu.Lock()
+	r.closed = true
+	for _, s := range r.sessions {
+		if s.expiry != nil {
+			s.expiry.Stop()
+		}
+		r.tasks.Go(s.table.Close)
+	}
+	clear(r.sessions)
+	r.mu.Unlock()
+	r.tasks.Wait()
+}

@@ -1,0 +1,259 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/airlock-exec/airlock/internal/process"
+	"github.com/airlock-exec/airlock/internal/spawn"
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// child is a process that ends when it is killed.
+type child struct {
+	events spawn.Events
+	once   sync.Once
+	killed bool
+}
+
+func (*child) Write([]byte) error { return nil }
+func (*child) CloseStdin()        {}
+func (*child) Interrupt() error   { return nil }
+func (c *child) Kill() {
+	c.once.Do(func() {
+		c.killed = true
+		c.events.Exited(137)
+		c.events.Closed()
+	})
+}
+
+// launcher remembers the newest child.
+type launcher struct{ newest *child }
+
+func (*launcher) Check(*protocol.StartParams) error { return nil }
+func (l *launcher) Launch(_ context.Context, _ *protocol.StartParams, events spawn.Events) (process.Child, error) {
+	l.newest = &child{events: events}
+	return l.newest, nil
+}
+
+// peer keeps what it is told.
+type peer struct {
+	mu    sync.Mutex
+	told  []string
+	stall chan struct{} // not nil: Notify blocks until it is closed, and fails
+}
+
+func (p *peer) Notify(build func([]byte) []byte) error {
+	if p.stall != nil {
+		<-p.stall
+		return errors.New("gone")
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = append(p.told, string(build(nil)))
+	return nil
+}
+
+type rig struct {
+	*testing.T
+	*Registry
+	launcher *launcher
+}
+
+func newRig(t *testing.T) *rig {
+	r := &rig{T: t, launcher: &launcher{}}
+	r.Registry = NewRegistry(Config{
+		TTL: 80 * time.Second, MaxSessions: 3,
+		NewTable: func() *process.Table {
+			return process.NewTable(process.Config{Retention: time.Minute, MaxProcesses: 10}, r.launcher)
+		},
+	})
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *rig) create(p *peer) *Attachment {
+	r.Helper()
+	a, err := r.Create(p)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return a
+}
+
+func (r *rig) start(a *Attachment, id string) *child {
+	r.Helper()
+	s, err := a.Session().Processes().Start(&protocol.StartParams{ProcessID: id})
+	if err != nil {
+		r.Fatal(err)
+	}
+	if err := s.Wait(r.Context()); err != nil {
+		r.Fatal(err)
+	}
+	s.Announce()
+	return r.launcher.newest
+}
+
+func TestNotifications(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		p := &peer{}
+		a := r.create(p)
+		c := r.start(a, `p"1`)
+		c.events.Output(spawn.Stdout, []byte("abc\n"))
+		synctest.Wait()
+		if p.told != nil {
+			t.Errorf("told before the session was announced: %v", p.told)
+		}
+		a.Announce()
+		synctest.Wait()
+		c.events.Output(spawn.Stderr, []byte{0xff})
+		synctest.Wait()
+		c.events.Exited(3)
+		c.events.Closed()
+		synctest.Wait()
+		if diff := cmp.Diff([]string{
+			`{"method":"process/output","params":{"processId":"p\"1","seq":1,"stream":"stdout","chunk":"YWJjCg=="}}`,
+			`{"method":"process/output","params":{"processId":"p\"1","seq":2,"stream":"stderr","chunk":"/w=="}}`,
+			`{"method":"process/exited","params":{"processId":"p\"1","seq":3,"exitCode":3,"sandboxDenied":false}}`,
+			`{"method":"process/closed","params":{"processId":"p\"1","seq":4}}`,
+		}, p.told); diff != "" {
+			t.Error(diff)
+		}
+		a.Detach()
+	})
+}
+
+func TestResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		first := r.create(&peer{})
+		first.Announce()
+		c := r.start(first, "p")
+		id := first.Session().ID()
+
+		_, err := r.Resume(id, &peer{})
+		if e, ok := errors.AsType[*protocol.Error](err); !ok || e.Code != protocol.CodeSessionAttached ||
+			e.Message != "session "+id+" is already attached to another connection" {
+			t.Errorf("resume while attached: %v", err)
+		}
+		first.Detach()
+		c.events.Output(spawn.Stdout, []byte("missed"))
+		time.Sleep(79 * time.Second)
+
+		p := &peer{}
+		second, err := r.Resume(id, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second.Announce()
+		c.events.Output(spawn.Stdout, []byte("seen"))
+		synctest.Wait()
+		if len(p.told) != 1 || !strings.Contains(p.told[0], `"seq":2`) {
+			t.Errorf("told %v", p.told)
+		}
+		time.Sleep(time.Hour) // an attached session does not expire
+		if c.killed {
+			t.Error("killed")
+		}
+		first.Detach() // a late one, which is not attached any more
+		time.Sleep(time.Hour)
+		if c.killed {
+			t.Error("killed after a late detach")
+		}
+		second.Detach()
+	})
+}
+
+func TestResumeUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		a := r.create(&peer{})
+		for _, id := range []string{"", "nope", strings.ToUpper(a.Session().ID())} {
+			_, err := r.Resume(id, &peer{})
+			if e, ok := errors.AsType[*protocol.Error](err); !ok || e.Code != protocol.CodeInvalidRequest ||
+				e.Message != "unknown session id "+id {
+				t.Errorf("resume %q: %v", id, err)
+			}
+		}
+	})
+}
+
+func TestExpiry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		a := r.create(&peer{})
+		c := r.start(a, "p")
+		a.Detach()
+		time.Sleep(80 * time.Second)
+		synctest.Wait()
+		if !c.killed {
+			t.Error("the process lives on")
+		}
+		if _, err := r.Resume(a.Session().ID(), &peer{}); err == nil {
+			t.Error("resumed an expired session")
+		}
+	})
+}
+
+func TestSessionLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		for range 3 {
+			r.create(&peer{}).Detach() // detached ones count too
+		}
+		if _, err := r.Create(&peer{}); err == nil || !strings.Contains(err.Error(), "3 sessions") {
+			t.Errorf("got %v", err)
+		}
+		time.Sleep(81 * time.Second)
+		r.create(&peer{})
+	})
+}
+
+// TestStalledPeerDoesNotHoldDetach: the pump ends with its peer.
+func TestStalledPeerDoesNotHoldDetach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		p := &peer{stall: make(chan struct{})}
+		a := r.create(p)
+		a.Announce()
+		c := r.start(a, "p")
+		c.events.Output(spawn.Stdout, []byte("x"))
+		synctest.Wait()
+		close(p.stall)
+		a.Detach()
+		a.Announce() // comes too late to do anything
+	})
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		attached := r.create(&peer{})
+		detached := r.create(&peer{})
+		a, d := r.start(attached, "p"), r.start(detached, "p")
+		detached.Detach()
+		r.Close()
+		if !a.killed || !d.killed {
+			t.Errorf("killed: %v, %v", a.killed, d.killed)
+		}
+		if _, err := r.Create(&peer{}); !errors.Is(err, errClosed) {
+			t.Errorf("create: %v", err)
+		}
+		if _, err := r.Resume(attached.Session().ID(), &peer{}); !errors.Is(err, errClosed) {
+			t.Errorf("resume: %v", err)
+		}
+		attached.Detach()
+		time.Sleep(time.Hour)
+	})
+}
