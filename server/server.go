@@ -1,0 +1,200 @@
+// Package server puts an executor together from its parts and serves it: on a
+// WebSocket listener, on standard input and output, or to clients in the same
+// program.
+//
+// A [Server] owns everything that its clients start. When [Server.Close] has
+// returned, every connection is closed, every process that was started is dead
+// and no goroutine of the server runs.
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/airlock-exec/airlock/internal/discover"
+	"github.com/airlock-exec/airlock/internal/launch"
+	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/process"
+	"github.com/airlock-exec/airlock/internal/rpc"
+	"github.com/airlock-exec/airlock/internal/session"
+	"github.com/airlock-exec/airlock/internal/spawn"
+	"github.com/airlock-exec/airlock/internal/transport"
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// Config says how an executor works. A zero field means its default.
+type Config struct {
+	// ConcurrentRequests is how many requests of a connection may be under way
+	// in each of its two lanes. The default, 1, begins each request when the
+	// one before it has been answered or only waits.
+	ConcurrentRequests int
+	// SessionTTL is how long a session is kept while no client is attached to
+	// it. The default is 80 s.
+	SessionTTL time.Duration
+	// ProcessRetention is how long a closed process can still be read. The
+	// default is 80 s.
+	ProcessRetention time.Duration
+	// MaxSessions bounds the sessions, attached or not. The default is 4096.
+	MaxSessions int
+	// MaxProcesses bounds the processes of a session that have not been
+	// forgotten. The default is 4096.
+	MaxProcesses int
+	// Logger is told what happens; never what is run, nor any secret. The
+	// default discards everything.
+	Logger *slog.Logger
+	// Version is the embedding program's version, as clients get to see it.
+	Version string
+}
+
+func (c Config) withDefaults() Config {
+	orDuration := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	orInt := func(n *int, value int) {
+		if *n == 0 {
+			*n = value
+		}
+	}
+	orInt(&c.ConcurrentRequests, 1)
+	orDuration(&c.SessionTTL, limits.SessionTTL)
+	orDuration(&c.ProcessRetention, limits.ProcessRetention)
+	orInt(&c.MaxSessions, limits.Sessions)
+	orInt(&c.MaxProcesses, limits.ProcessesPerSession)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Server is an executor.
+type Server struct {
+	config   Config
+	info     protocol.EnvironmentInfo
+	spawner  *spawn.Spawner
+	sessions *session.Registry
+
+	ctx         context.Context // ends with the server; never a request's
+	stop        context.CancelCauseFunc
+	connections sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+}
+
+// ErrClosed is returned by what is asked of a closed server.
+var ErrClosed = errors.New("the executor has been closed")
+
+// New makes an executor that children inherit the environment of this program
+// from. Its owner has to close it.
+func New(config Config) *Server {
+	s := &Server{config: config.withDefaults(), spawner: spawn.New()}
+	s.info = discover.Environment(s.config.Version)
+	launcher := childLauncher{launch.New(s.spawner, os.Environ())}
+	s.sessions = session.NewRegistry(session.Config{
+		TTL:         s.config.SessionTTL,
+		MaxSessions: s.config.MaxSessions,
+		NewTable: func() *process.Table {
+			return process.NewTable(process.Config{
+				Retention:    s.config.ProcessRetention,
+				MaxProcesses: s.config.MaxProcesses,
+			}, launcher)
+		},
+	})
+	s.ctx, s.stop = context.WithCancelCause(context.Background())
+	return s
+}
+
+// childLauncher is a launcher whose children are what a process table knows.
+type childLauncher struct{ *launch.Launcher }
+
+func (l childLauncher) Launch(ctx context.Context, params *protocol.StartParams, events spawn.Events) (process.Child, error) {
+	child, err := l.Launcher.Launch(ctx, params, events)
+	if err != nil {
+		return nil, err
+	}
+	return child, nil
+}
+
+// Connect opens a connection inside the program; package client uses it.
+func (s *Server) Connect(context.Context) (transport.Conn, error) {
+	ours, theirs := transport.Pair()
+	if err := s.goServe(ours); err != nil {
+		return nil, err
+	}
+	return theirs, nil
+}
+
+// ServeStdio serves one client on a pair of streams, one message a line. When r
+// ends, what the client waits for is answered within two seconds. ServeStdio
+// then returns nil; when ctx ends first it returns the cause at once. Either
+// way the client's processes live on until the server is closed.
+func (s *Server) ServeStdio(ctx context.Context, r io.ReadCloser, w io.WriteCloser) error {
+	if !s.begin() {
+		return ErrClosed
+	}
+	defer s.connections.Done()
+	return s.serve(ctx, transport.NewStdio(r, w))
+}
+
+// begin counts a connection, unless the server is closed.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.connections.Add(1)
+	return true
+}
+
+// goServe serves a connection in the background.
+func (s *Server) goServe(t transport.Conn) error {
+	if !s.begin() {
+		t.Close(ErrClosed)
+		return ErrClosed
+	}
+	go func() {
+		defer s.connections.Done()
+		_ = s.serve(s.ctx, t)
+	}()
+	return nil
+}
+
+// serve runs one connection until it ends.
+func (s *Server) serve(ctx context.Context, t transport.Conn) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
+
+	c := &connection{server: s}
+	c.rpc = rpc.New(t, c, rpc.Config{
+		Concurrency:  s.config.ConcurrentRequests,
+		Calls:        limits.CallsInFlight,
+		DrainTimeout: limits.DrainTimeout,
+	})
+	log := s.config.Logger
+	log.Debug("connection opened")
+	err := c.rpc.Serve(ctx)
+	log.Debug("connection closed", "reason", err)
+	return err
+}
+
+// Close ends every connection, kills every process and waits until nothing of
+// the server is left.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop(ErrClosed)
+	// The sessions first: a client that hangs must not keep processes alive.
+	s.sessions.Close()
+	s.connections.Wait()
+	s.spawner.Close()
+}
