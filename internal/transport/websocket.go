@@ -20,7 +20,8 @@ import (
 // health probes and handshakes, each bounded by limits.HandshakeTimeout.
 const handshakeSlack = 256
 
-// Config configures a Listener. Zero values are the defaults in package limits.
+// Config configures a Listener. Durations and numbers that are zero stand for
+// the defaults in package limits.
 type Config struct {
 	Address        Address        // where to listen; not stdio
 	Authenticator  *Authenticator // nil: everybody may connect
@@ -118,7 +119,7 @@ func (l *Listener) Serve(handler func(Conn)) error {
 }
 
 // Close stops listening, closes every connection and waits until all handlers
-// have returned.
+// have returned; none of them may call it.
 func (l *Listener) Close() {
 	l.mu.Lock()
 	l.closed = true
