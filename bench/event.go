@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+type eventKind int
+
+const (
+	eventOther eventKind = iota // not of interest to any measure
+	eventAnswer
+	eventOutput
+	eventExited
+	eventClosed
+)
+
+// event is one message from the server, as far as a measure needs it.
+type event struct {
+	kind     eventKind
+	id       int    // answer: of which request
+	process  string // exited, closed
+	exitCode int    // exited
+	stdout   bool   // output: the stream is stdout
+	chunk    []byte // output: base64, valid until the next message is read
+	finished bool   // set by client.next: this message completed a process
+}
+
+// chunkLen is the number of bytes the chunk stands for.
+func (e event) chunkLen() int {
+	padding := bytes.Count(e.chunk[max(0, len(e.chunk)-2):], []byte("="))
+	return len(e.chunk)/4*3 - padding
+}
+
+// message is any message a server may send.
+type message struct {
+	ID     *int   `json:"id"`
+	Method string `json:"method"`
+	Params struct {
+		ProcessID string `json:"processId"`
+		Stream    string `json:"stream"`
+		Chunk     string `json:"chunk"`
+		ExitCode  int    `json:"exitCode"`
+	} `json:"params"`
+	Error *struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// parseEvent reads one message. An error answer is an error.
+func parseEvent(text []byte) (event, error) {
+	if e, ok := scanOutput(text); ok {
+		return e, nil
+	}
+	var m message
+	if err := json.Unmarshal(text, &m); err != nil {
+		return event{}, fmt.Errorf("decoding %.200q: %w", text, err)
+	}
+	switch {
+	case m.Error != nil:
+		return event{}, fmt.Errorf("error answer %d: %s", m.Error.Code, m.Error.Message)
+	case m.Method == "process/output":
+		return event{kind: eventOutput, stdout: m.Params.Stream == "stdout", chunk: []byte(m.Params.Chunk)}, nil
+	case m.Method == "process/exited":
+		return event{kind: eventExited, process: m.Params.ProcessID, exitCode: m.Params.ExitCode}, nil
+	case m.Method == "process/closed":
+		return event{kind: eventClosed, process: m.Params.ProcessID}, nil
+	case m.Method == "" && m.ID != nil:
+		return event{kind: eventAnswer, id: *m.ID}, nil
+	default:
+		return event{}, nil
+	}
+}
+
+// scanOutput reads an output notification without decoding it, which is what
+// keeps this client faster than the servers. It knows only the plain spelling,
+// without blanks, and leaves all else to the decoder. It cannot be misled by
+// what a string contains: our process ids are plain, base64 has no quotes.
+func scanOutput(text []byte) (event, bool) {
+	const start = 128 // the method stands near the start, or the slow way is taken
+	if !bytes.Contains(text[:min(start, len(text))], []byte(`"method":"process/output"`)) {
+		return event{}, false
+	}
+	stream, ok := scanString(text, `"stream":"`)
+	if !ok {
+		return event{}, false
+	}
+	chunk, ok := scanString(text, `"chunk":"`)
+	return event{kind: eventOutput, stdout: string(stream) == "stdout", chunk: chunk}, ok
+}
+
+// scanString returns what stands between prefix and the next quote.
+func scanString(text []byte, prefix string) ([]byte, bool) {
+	begin := bytes.Index(text, []byte(prefix))
+	if begin < 0 {
+		return nil, false
+	}
+	rest := text[begin+len(prefix):]
+	end := bytes.IndexByte(rest, '"')
+	if end < 0 {
+		return nil, false
+	}
+	return rest[:end], true
+}

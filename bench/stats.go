@@ -1,0 +1,62 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// percentile returns the p-th quantile (0 ≤ p ≤ 1) of xs, interpolated
+// linearly between the two nearest ranks. It does not change xs, which must
+// not be empty.
+func percentile(xs []float64, p float64) float64 {
+	sorted := slices.Sorted(slices.Values(xs))
+	rank := p * float64(len(sorted)-1)
+	low := int(math.Floor(rank))
+	high := min(low+1, len(sorted)-1)
+	return sorted[low] + (rank-float64(low))*(sorted[high]-sorted[low])
+}
+
+func median(xs []float64) float64 { return percentile(xs, 0.5) }
+
+// medianRatio is the median of a[i]/b[i] over the rounds both have. Comparing
+// within a round cancels what disturbed the machine during it. Rounds where
+// the divisor is not positive say nothing and are left out; ok is false when
+// none remains.
+func medianRatio(a, b []float64) (ratio float64, ok bool) {
+	var ratios []float64
+	for i := range min(len(a), len(b)) {
+		if b[i] > 0 {
+			ratios = append(ratios, a[i]/b[i])
+		}
+	}
+	if len(ratios) == 0 {
+		return 0, false
+	}
+	return median(ratios), true
+}
+
+// warmUps is how often timeEach runs f before it looks at the clock: the first
+// run in a fresh server also pays for lazily made helpers and cold caches.
+const warmUps = 3
+
+// timeEach runs f n times, one after the other, and returns the p50 and p99 of
+// its duration in milliseconds.
+func timeEach(n int, f func() error) (sample, error) {
+	var took []float64
+	for i := range warmUps + n {
+		begin := time.Now()
+		if err := f(); err != nil {
+			return nil, err
+		}
+		if i >= warmUps {
+			took = append(took, milliseconds(time.Since(begin)))
+		}
+	}
+	return sample{"p50": median(took), "p99": percentile(took, 0.99)}, nil
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// perSecond is the rate of n things done since begin.
+func perSecond(n float64, begin time.Time) float64 { return n / time.Since(begin).Seconds() }

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// serverAttributes puts a server into a process group of its own: Ctrl-C is
+// for this program, which then stops the server in order. Should this program
+// be killed itself, the kernel tells the server to end. (It does so when the
+// thread that forked ends, but Go keeps its threads.)
+func serverAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+}
+
+// terminalAttributes makes the child's stdin its controlling terminal.
+func terminalAttributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Setctty: true}
+}
+
+// openPTY opens a new terminal.
+func openPTY() (master, slave *os.File, err error) {
+	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	number, err := unlockPTY(master)
+	if err == nil {
+		slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(int(number)), os.O_RDWR|unix.O_NOCTTY, 0)
+	}
+	if err != nil {
+		master.Close()
+		return nil, nil, fmt.Errorf("opening a terminal: %w", err)
+	}
+	return master, slave, nil
+}
+
+func unlockPTY(master *os.File) (number uint32, err error) {
+	raw, err := master.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var errUnlock, errNumber error
+	err = raw.Control(func(fd uintptr) {
+		errUnlock = unix.IoctlSetPointerInt(int(fd), unix.TIOCSPTLCK, 0)
+		number, errNumber = unix.IoctlGetUint32(int(fd), unix.TIOCGPTN)
+	})
+	return number, errors.Join(err, errUnlock, errNumber)
+}
+
+// residentBytes is the resident memory of a process.
+func residentBytes(pid int) (float64, error) { return statusBytes(pid, "VmRSS") }
+
+// peakBytes is its highest resident memory since resetPeak.
+func peakBytes(pid int) (float64, error) { return statusBytes(pid, "VmHWM") }
+
+func resetPeak(pid int) error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+}
+
+// statusBytes reads a size from /proc/PID/status, which gives it in KiB.
+func statusBytes(pid int, field string) (float64, error) {
+	value, err := statusField(pid, field)
+	if err != nil {
+		return 0, err
+	}
+	kib, err := strconv.Atoi(strings.TrimSuffix(value, " kB"))
+	if err != nil {
+		return 0, fmt.Errorf("%s of process %d: %w", field, pid, err)
+	}
+	return float64(kib) * 1024, nil
+}
+
+func statusField(pid int, field string) (string, error) {
+	path := fmt.Sprintf("/proc/%d/status", pid)
+	status, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			return strings.TrimSpace(value), nil
+		}
+	}
+	return "", fmt.Errorf("%s has no %s", path, field)
+}
+
+// treeResidentBytes is the resident memory of a process and all its
+// descendants.
+func treeResidentBytes(pid int) (float64, error) {
+	children, err := childrenByParent()
+	if err != nil {
+		return 0, err
+	}
+	var total float64
+	for pids := []int{pid}; len(pids) > 0; pids = pids[1:] {
+		bytes, err := residentBytes(pids[0])
+		if err != nil {
+			return 0, err
+		}
+		total += bytes
+		pids = append(pids, children[pids[0]]...)
+	}
+	return total, nil
+}
+
+// childrenByParent lists all processes. /proc/PID/task/TID/children would be
+// less work, but not every kernel has it.
+func childrenByParent() (map[int][]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	children := map[int][]int{}
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue // not a process
+		}
+		value, err := statusField(pid, "PPid")
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		parent, err := strconv.Atoi(value)
+		if err != nil {
+			return nil, fmt.Errorf("parent of process %d: %w", pid, err)
+		}
+		children[parent] = append(children[parent], pid)
+	}
+	return children, nil
+}
