@@ -99,7 +99,6 @@ type executor struct {
 
 	mu        sync.Mutex
 	processes map[string]*Process // those whose events are still to come
-	gone      bool
 }
 
 func (e *executor) initialize(ctx context.Context, name string) error {
@@ -189,7 +188,7 @@ func (*executor) Begin(_ context.Context, r rpc.Request) rpc.Reply {
 
 // Notification implements [rpc.Handler]. What is not about a process of ours is
 // ignored: executors may tell more than we know of.
-func (e *executor) Notification(ctx context.Context, method string, params jsontext.Value) error {
+func (e *executor) Notification(_ context.Context, method string, params jsontext.Value) error {
 	switch method {
 	case protocol.NotificationProcessOutput:
 		return deliver(e, params, func(n *protocol.OutputNotification) (string, Event) {

@@ -63,6 +63,7 @@ func gated[P any](handle handler[P]) func(*connection, string, rpc.Request) rpc.
 			case attached:
 				return rpc.Reply{Err: protocol.Errorf(protocol.CodeInvalidRequest,
 					"client must send initialized before using %s methods", family)}
+			case ready:
 			}
 			return handle(c, r, params)
 		})(c, family, r)

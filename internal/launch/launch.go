@@ -160,6 +160,7 @@ func wireError(err error) error {
 			kind = protocol.KindSpawnNotFound
 		case spawn.PermissionDenied:
 			kind = protocol.KindSpawnPermissionDenied
+		case spawn.Failed:
 		}
 	}
 	return protocol.WithKind(protocol.CodeInternal, kind, err.Error())

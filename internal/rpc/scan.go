@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"fmt"
+	"strings"
 
 	"github.com/airlock-exec/airlock/internal/limits"
 )
@@ -57,7 +58,7 @@ func countExactly(data []byte) error {
 			if err := count(i); err != nil {
 				return err
 			}
-			for i+1 < len(data) && !bytes.ContainsRune([]byte(" \t\r\n,:]}{[\""), rune(data[i+1])) {
+			for i+1 < len(data) && strings.IndexByte(" \t\r\n,:]}{[\"", data[i+1]) < 0 {
 				i++
 			}
 		}
