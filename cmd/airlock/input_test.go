@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/airlock-exec/airlock/client"
+	"github.com/airlock-exec/airlock/internal/transport"
+	"github.com/airlock-exec/airlock/protocol"
+	"github.com/airlock-exec/airlock/server"
+)
+
+// plainExecutor passes for an executor that speaks the dialect and no more.
+type plainExecutor struct{ *server.Server }
+
+func (e plainExecutor) Connect(ctx context.Context) (transport.Conn, error) {
+	conn, err := e.Server.Connect(ctx)
+	return plainConn{conn}, err
+}
+
+type plainConn struct{ transport.Conn }
+
+func (c plainConn) Read() ([]byte, error) {
+	message, err := c.Conn.Read()
+	return bytes.Replace(message, []byte(`"airlock":{`), []byte(`"unknown":{`), 1), err
+}
+
+// TestForwardInputWithoutEnd asserts that the user learns why a command goes on
+// waiting whose standard input can't be closed.
+func TestForwardInputWithoutEnd(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("the command here is one of Unix")
+	}
+	embedded := server.New(server.Config{})
+	defer embedded.Close()
+	executor, err := client.Connect(t.Context(), plainExecutor{embedded}, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer executor.Close()
+	params, err := (&runCommand{Command: []string{"cat"}}).start(executor.Info())
+	if err != nil {
+		t.Fatal(err)
+	}
+	params.PipeStdin = true // whatever ours is
+	process, err := executor.Start(t.Context(), params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	forwardInput(t.Context(), process, strings.NewReader("x"), false, &stderr)
+	if want := "airlock: warning: this executor can't close"; !strings.HasPrefix(stderr.String(), want) {
+		t.Errorf("standard error has %q, want %q", stderr.String(), want)
+	}
+	event, err := process.Next(t.Context())
+	if err != nil || string(event.Data) != "x" {
+		t.Errorf("the command has got %q (%v), want x", event.Data, err)
+	}
+}
+
+func TestIsNull(t *testing.T) {
+	t.Parallel()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	file, err := os.Create(t.TempDir() + "/file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if !isNull(null) || isNull(file) {
+		t.Errorf("isNull says %t of the null device and %t of a file", isNull(null), isNull(file))
+	}
+}
+
+func TestStartFailure(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[protocol.ErrorKind]int{
+		protocol.KindSpawnNotFound:         exitNotFound,
+		protocol.KindSpawnPermissionDenied: exitCannotExecute,
+		protocol.KindSpawnFailed:           exitCannotExecute,
+		protocol.KindSandboxUnavailable:    exitRunFailed,
+	} {
+		status, err := startFailure("name", protocol.WithKind(protocol.CodeInternal, kind, "no luck"))
+		if status != want || err.Error() != "name: no luck" {
+			t.Errorf("%s gives status %d and %q, want %d", kind, status, err, want)
+		}
+	}
+	if status, _ := startFailure("name", context.Canceled); status != exitRunFailed {
+		t.Errorf("an error of ours gives status %d, want %d", status, exitRunFailed)
+	}
+}

@@ -1,0 +1,118 @@
+// Command airlock runs commands for a remote agent: it serves the exec-server
+// protocol, or runs one command and passes on what it does.
+//
+// Each subcommand has a file of its own, with its flags and what it prints; how
+// things work is the business of the packages client and server.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit statuses. Those of `airlock run` from 125 on are what env, timeout and
+// docker use, so that they are told from the command's own.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+
+	exitRunFailed     = 125
+	exitCannotExecute = 126
+	exitNotFound      = 127
+	exitSignal        = 128 // plus the signal's number
+)
+
+// commandLine is everything that can be typed. To add a subcommand: a struct in
+// a file of its own with a Run method, and a line here. To add a flag: a field
+// in the subcommand's struct; those of serve are keys of its configuration file
+// by that.
+type commandLine struct {
+	Log         logFlags    `embed:"" group:"log"`
+	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
+
+	Serve      serveCommand      `cmd:"" aliases:"exec-server" help:"Serve the exec-server protocol to clients."`
+	Run        runCommand        `cmd:"" help:"Run one command in an executor, and pass on its output and exit status."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
+	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
+}
+
+// newParser makes the parser for a command line. Help goes to stdout.
+func newParser(cli *commandLine, stdout, stderr io.Writer) *kong.Kong {
+	return kong.Must(cli,
+		kong.Name("airlock"),
+		kong.Description("Airlock runs commands for a remote agent, and loses nothing of what they say."),
+		kong.Writers(stdout, stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "auth", Title: "Authentication of WebSocket clients:"},
+			{Key: "limits", Title: "Limits:"},
+			{Key: "config", Title: "Configuration:"},
+			{Key: "log", Title: "Logging:"},
+		}),
+		// Strings stay as they are: kong would replace what is not UTF-8.
+		kong.KindMapper(reflect.String, stringMapper{}),
+		kong.TypeMapper(reflect.TypeFor[count](), textMapper{}),
+		kong.TypeMapper(reflect.TypeFor[*seconds](), textMapper{}),
+		kong.TypeMapper(reflect.TypeFor[duration](), textMapper{}),
+	)
+}
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+// run does what a command line says and returns the exit status.
+func run(args []string) int {
+	var cli commandLine
+	ctx, err := newParser(&cli, os.Stdout, os.Stderr).Parse(args)
+	if err == nil {
+		err = ctx.Run(&cli.Log)
+	}
+	return report(os.Stderr, err)
+}
+
+// statusError is an exit status that says all there is to say.
+type statusError int
+
+func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// report tells the user about an error and returns the exit status for it.
+func report(stderr io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	if status, ok := errors.AsType[statusError](err); ok {
+		return int(status)
+	}
+	if failure, ok := errors.AsType[*runError](err); ok {
+		fmt.Fprintf(stderr, "airlock: %v\n", failure.err)
+		return failure.status
+	}
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.ExitCode() != exitFailure {
+		return reportUsage(stderr, parse)
+	}
+	fmt.Fprintf(stderr, "Error: %v\n", err)
+	return exitFailure
+}
+
+// reportUsage tells the user about a command line that makes no sense.
+func reportUsage(stderr io.Writer, err *kong.ParseError) int {
+	var text error = err
+	if value, ok := errors.AsType[*valueError](err); ok {
+		text = value // without the flag's name, which it has already
+	}
+	command, status := "airlock", exitUsage
+	if selected := err.Context.Selected(); selected != nil {
+		command += " " + selected.Name
+		if selected.Name == "run" {
+			status = exitRunFailed // 2 could be the command's own
+		}
+	}
+	fmt.Fprintf(stderr, "Error: %v\nRun \"%s --help\" for more information.\n", text, command)
+	return status
+}

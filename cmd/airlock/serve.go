@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/transport"
+	"github.com/airlock-exec/airlock/server"
+)
+
+// serveCommand is `airlock serve`. Its flags down to the authentication are
+// those of the Codex exec-server.
+type serveCommand struct {
+	Listen             string `default:"ws://127.0.0.1:0" placeholder:"URL" help:"Serve at ws://IP:PORT, or on stdio (default ${default}). Port 0 takes any free port; the URL to connect to is printed on standard output."`
+	ConcurrentRequests count  `default:"1" placeholder:"COUNT" help:"Handle this many requests of a connection at the same time (default ${default})."`
+
+	WSAuth                *string  `enum:"capability-token,signed-bearer-token" group:"auth" placeholder:"MODE" help:"Demand a capability-token or a signed-bearer-token of clients."`
+	WSTokenFile           string   `group:"auth" placeholder:"PATH" complete:"file" help:"Read the capability token from this file."`
+	WSTokenSHA256         string   `name:"ws-token-sha256" group:"auth" placeholder:"HEX" help:"Take the SHA-256 of the capability token in place of the token."`
+	WSSharedSecretFile    string   `group:"auth" placeholder:"PATH" complete:"file" help:"Read the secret that signs bearer tokens (HS256) from this file."`
+	WSIssuer              *string  `group:"auth" placeholder:"ISSUER" help:"Demand this issuer of signed tokens."`
+	WSAudience            *string  `group:"auth" placeholder:"AUDIENCE" help:"Demand this audience of signed tokens."`
+	WSMaxClockSkewSeconds *seconds `group:"auth" placeholder:"SECONDS" help:"Accept signed tokens this long before and after their time (default 30)."`
+	RequireAuth           bool     `group:"auth" help:"Refuse to listen beyond this machine without authentication."`
+
+	SessionTTL       duration `default:"80s" group:"limits" placeholder:"TIME" help:"Keep a session this long for its client to come back (default ${default})."`
+	ProcessRetention duration `default:"80s" group:"limits" placeholder:"TIME" help:"Keep what a finished process has said this long (default ${default})."`
+	PingInterval     duration `default:"30s" group:"limits" placeholder:"TIME" help:"Ping every WebSocket client this often (default ${default})."`
+	PingTimeout      duration `default:"90s" group:"limits" placeholder:"TIME" help:"Drop a WebSocket client that is silent for this long (default ${default})."`
+	MaxConnections   count    `default:"8192" group:"limits" placeholder:"COUNT" help:"Refuse WebSocket clients above this number (default ${default})."`
+	MaxSessions      count    `default:"4096" group:"limits" placeholder:"COUNT" help:"Refuse sessions above this number (default ${default})."`
+	MaxProcesses     count    `default:"4096" group:"limits" placeholder:"COUNT" help:"Refuse processes of a session above this number, those that are retained included (default ${default})."`
+
+	Config      configFile `group:"config" placeholder:"FILE" complete:"file" help:"Read settings from a TOML file whose keys are the names of these flags. A flag that is given wins over the file."`
+	PrintConfig bool       `group:"config" help:"Print the settings in force as a configuration file and exit. Secrets are not read, let alone printed."`
+}
+
+// Help is printed between the summary and the flags.
+func (*serveCommand) Help() string {
+	return `One line is written to standard output, the URL to connect to, once clients can. With "--listen stdio" one client is served on standard input and output, until standard input ends.
+
+SIGTERM and SIGINT kill everything that was started, and end the server with status 0.`
+}
+
+// Run serves until a signal arrives or, on stdio, the client leaves.
+func (c *serveCommand) Run(ctx *kong.Context, log *logFlags) error {
+	if c.PrintConfig {
+		return printConfig(ctx.Stdout, ctx.Flags())
+	}
+	// Broken pipes are errors of the write, not the end of the program: what
+	// reads our log may go away. The signal is not ignored, because children
+	// would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	stopped, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The second signal ends the program at once, whatever keeps it.
+	context.AfterFunc(stopped, stop)
+
+	if c.PingTimeout <= c.PingInterval {
+		return fmt.Errorf("--ping-timeout (%v) must be longer than --ping-interval (%v), or every silent client is dropped",
+			c.PingTimeout, c.PingInterval)
+	}
+	address, err := transport.ParseListen(c.Listen)
+	if err != nil {
+		return err
+	}
+	logger := log.logger(os.Stderr)
+	if address.IsStdio() {
+		return c.serveStdio(stopped, logger)
+	}
+	return c.serveWebSocket(stopped, address, logger, ctx.Stdout)
+}
+
+func (c *serveCommand) serveStdio(ctx context.Context, logger *slog.Logger) error {
+	auth, err := transport.NewAuthenticator(c.auth())
+	if err != nil {
+		return err
+	}
+	if auth != nil {
+		return transport.ErrAuthOverStdio
+	}
+	executor := c.newExecutor(logger)
+	defer executor.Close()
+	// Why the client left makes no difference: all of this program was for it.
+	_ = executor.ServeStdio(ctx, os.Stdin, os.Stdout)
+	return nil
+}
+
+func (c *serveCommand) serveWebSocket(ctx context.Context, address transport.Address, logger *slog.Logger, stdout io.Writer) error {
+	open := !address.IsLoopback() && c.WSAuth == nil
+	if open && c.RequireAuth {
+		return fmt.Errorf("--require-auth refuses to listen at %s without authentication: "+
+			"set --ws-auth, or listen on a loopback address", c.Listen)
+	}
+	executor := c.newExecutor(logger)
+	listener, err := executor.Listen(server.ListenConfig{
+		URL:            c.Listen,
+		Auth:           c.auth(),
+		PingInterval:   time.Duration(c.PingInterval),
+		PingTimeout:    time.Duration(c.PingTimeout),
+		MaxConnections: c.MaxConnections.int(),
+	})
+	if err != nil {
+		executor.Close()
+		return err
+	}
+	defer func() {
+		executor.Close() // first: a client that hangs must not keep processes alive
+		listener.Close()
+	}()
+	warnOfReaders(logger, c.WSTokenFile)
+	warnOfReaders(logger, c.WSSharedSecretFile)
+	if open {
+		// Not by the logger, whose level could hide it.
+		fmt.Fprintf(os.Stderr, "WARNING: %s can be reached from other machines and asks for no authentication: "+
+			"whoever connects can run any command as this user. "+
+			"Set --ws-auth, or listen on a loopback address.\n", listener.URL())
+	}
+	// Clients that connect now have to wait, but are not refused.
+	if _, err := fmt.Fprintln(stdout, listener.URL()); err != nil {
+		return fmt.Errorf("telling the URL on standard output: %w", err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- listener.Serve() }() // until it is closed
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-served:
+		return err
+	}
+}
+
+func (c *serveCommand) newExecutor(logger *slog.Logger) *server.Server {
+	return server.New(server.Config{
+		ConcurrentRequests: c.ConcurrentRequests.atMost(limits.ConcurrentRequests),
+		SessionTTL:         time.Duration(c.SessionTTL),
+		ProcessRetention:   time.Duration(c.ProcessRetention),
+		MaxSessions:        c.MaxSessions.int(),
+		MaxProcesses:       c.MaxProcesses.int(),
+		Logger:             logger,
+		Version:            airlockVersion(),
+	})
+}
+
+func (c *serveCommand) auth() server.AuthConfig {
+	config := server.AuthConfig{
+		TokenFile:           c.WSTokenFile,
+		TokenSHA256:         c.WSTokenSHA256,
+		SharedSecretFile:    c.WSSharedSecretFile,
+		Issuer:              c.WSIssuer,
+		Audience:            c.WSAudience,
+		MaxClockSkewSeconds: (*uint64)(c.WSMaxClockSkewSeconds),
+	}
+	if c.WSAuth != nil {
+		config.Mode = *c.WSAuth
+	}
+	return config
+}
+
+// warnOfReaders warns of a secret that every user of the machine can read.
+func warnOfReaders(logger *slog.Logger, path string) {
+	const othersRead fs.FileMode = 0o004
+	if path == "" || runtime.GOOS == "windows" { // whose permissions are not in the mode
+		return
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&othersRead != 0 {
+		logger.Warn("every user of this machine can read the secret: take the permission away", "path", path)
+	}
+}

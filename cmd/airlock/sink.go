@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/airlock-exec/airlock/client"
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// sink is where `airlock run` tells what happens.
+type sink interface {
+	started(processID, sessionID string) error
+	event(client.Event) error
+}
+
+func newSink(asJSON bool) sink {
+	if asJSON {
+		return jsonSink{}
+	}
+	return plainSink{}
+}
+
+// plainSink passes output on as it is.
+type plainSink struct{}
+
+func (plainSink) started(string, string) error { return nil }
+
+func (plainSink) event(e client.Event) error {
+	if e.Kind != client.Output {
+		return nil
+	}
+	stream := os.Stdout
+	if e.Stream == protocol.StreamStderr {
+		stream = os.Stderr
+	}
+	_, err := stream.Write(e.Data)
+	return err
+}
+
+// jsonSink prints an object a line.
+type jsonSink struct{}
+
+func (jsonSink) started(processID, sessionID string) error {
+	return printLine(&struct {
+		Event     string `json:"event"`
+		ProcessID string `json:"processId"`
+		SessionID string `json:"sessionId"`
+	}{"start", processID, sessionID})
+}
+
+func (jsonSink) event(e client.Event) error {
+	switch e.Kind {
+	case client.Output:
+		return printLine(&struct {
+			Event  string          `json:"event"`
+			Seq    uint64          `json:"seq"`
+			Stream protocol.Stream `json:"stream"`
+			Chunk  []byte          `json:"chunk"`
+		}{"output", e.Seq, e.Stream, e.Data})
+	case client.Exited:
+		return printLine(&struct {
+			Event         string `json:"event"`
+			Seq           uint64 `json:"seq"`
+			ExitCode      int    `json:"exitCode"`
+			SandboxDenied bool   `json:"sandboxDenied"`
+		}{"exited", e.Seq, e.ExitCode, e.SandboxDenied})
+	default:
+		return printLine(&struct {
+			Event string `json:"event"`
+			Seq   uint64 `json:"seq"`
+		}{"closed", e.Seq})
+	}
+}
+
+func printLine(object any) error {
+	line, err := json.Marshal(object)
+	if err != nil {
+		return fmt.Errorf("encoding an event: %w", err)
+	}
+	_, err = os.Stdout.Write(append(line, '\n'))
+	return err
+}

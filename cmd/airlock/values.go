@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// count is a positive whole number.
+type count uint64
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (c *count) UnmarshalText(text []byte) error {
+	n, err := parseUint(string(text))
+	if err == nil && n == 0 {
+		err = errors.New("number would be zero for non-zero type")
+	}
+	*c = count(n)
+	return err
+}
+
+// atMost returns the count, but no more than a bound.
+func (c count) atMost(bound int) int { return int(min(uint64(c), uint64(bound))) }
+
+// int returns the count, or the largest int: as a bound they are the same.
+func (c count) int() int { return c.atMost(math.MaxInt) }
+
+// seconds is a whole number of seconds.
+type seconds uint64
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (s *seconds) UnmarshalText(text []byte) error {
+	n, err := parseUint(string(text))
+	*s = seconds(n)
+	return err
+}
+
+// parseUint words its errors as the peer does.
+func parseUint(text string) (uint64, error) {
+	n, err := strconv.ParseUint(strings.TrimPrefix(text, "+"), 10, 64)
+	switch {
+	case text == "":
+		return 0, errors.New("cannot parse integer from empty string")
+	case errors.Is(err, strconv.ErrRange):
+		return 0, errors.New("number too large to fit in target type")
+	case err != nil:
+		return 0, errors.New("invalid digit found in string")
+	}
+	return n, nil
+}
+
+// duration is a positive length of time. Zero is refused: to some it would mean
+// "at once", to others "never", and to package server "the default".
+type duration time.Duration
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (d *duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	if err != nil || parsed <= 0 {
+		return errors.New("expected a positive time such as 500ms, 80s or 2m30s")
+	}
+	*d = duration(parsed)
+	return nil
+}
+
+// String returns the shortest text that UnmarshalText reads: 80s is 1m20s, but
+// 2m0s is 2m.
+func (d duration) String() string {
+	text := time.Duration(d).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// valueError says what is wrong with the value of a flag.
+type valueError struct {
+	flag   *kong.Flag
+	text   string
+	reason error
+}
+
+func (e *valueError) Error() string {
+	return fmt.Sprintf("invalid value '%s' for '--%s <%s>': %v",
+		e.text, e.flag.Name, e.flag.FormatPlaceHolder(), e.reason)
+}
+
+// textMapper reads flags whose type implements [encoding.TextUnmarshaler], or
+// points to one that does.
+type textMapper struct{}
+
+// Decode implements [kong.Mapper].
+func (textMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	if target.Kind() == reflect.Pointer {
+		target.Set(reflect.New(target.Type().Elem()))
+		target = target.Elem()
+	}
+	err = target.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
+	if err != nil {
+		return &valueError{ctx.Value.Flag, text, err}
+	}
+	return nil
+}
+
+// stringMapper reads strings.
+type stringMapper struct{}
+
+// Decode implements [kong.Mapper].
+func (stringMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	text, err := popText(ctx)
+	if err != nil {
+		return err
+	}
+	target.SetString(text)
+	return nil
+}
+
+// popText takes the next word of the command line.
+func popText(ctx *kong.DecodeContext) (string, error) {
+	if ctx.Scan.Peek().IsEOL() {
+		return "", errors.New("a value is missing")
+	}
+	token, err := ctx.Scan.PopValue("string")
+	if err != nil {
+		return "", err
+	}
+	return token.String(), nil
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/airlock-exec/airlock/internal/limits"
+)
+
+func TestValues(t *testing.T) {
+	t.Parallel()
+	const (
+		zero    = "number would be zero for non-zero type"
+		digit   = "invalid digit found in string"
+		large   = "number too large to fit in target type"
+		nothing = "cannot parse integer from empty string"
+		badTime = "expected a positive time such as 500ms, 80s or 2m30s"
+	)
+	tests := []struct {
+		target encoding.TextUnmarshaler
+		text   string
+		err    string
+	}{
+		{new(count), "1", ""},
+		{new(count), "+12", ""},
+		{new(count), "18446744073709551615", ""},
+		{new(count), "0", zero},
+		{new(count), "000", zero},
+		{new(count), "", nothing},
+		{new(count), "abc", digit},
+		{new(count), "-1", digit},
+		{new(count), "++1", digit},
+		{new(count), "1_000", digit},
+		{new(count), "0x10", digit},
+		{new(count), " 1", digit},
+		{new(count), "18446744073709551616", large},
+		{new(seconds), "0", ""},
+		{new(seconds), "1.5", digit},
+		{new(duration), "1ms", ""},
+		{new(duration), "1h2m3s", ""},
+		{new(duration), "0", badTime},
+		{new(duration), "0s", badTime},
+		{new(duration), "-1s", badTime},
+		{new(duration), "80", badTime},
+		{new(duration), "", badTime},
+		{new(duration), "99999999h", badTime},
+	}
+	for _, test := range tests {
+		got := ""
+		if err := test.target.UnmarshalText([]byte(test.text)); err != nil {
+			got = err.Error()
+		}
+		if got != test.err {
+			t.Errorf("%T from %q: error %q, want %q", test.target, test.text, got, test.err)
+		}
+	}
+}
+
+func TestCountAsInt(t *testing.T) {
+	t.Parallel()
+	if got := count(math.MaxUint64).int(); got != math.MaxInt {
+		t.Errorf("int() of the largest count is %d", got)
+	}
+	if got := count(5000).atMost(1024); got != 1024 {
+		t.Errorf("atMost(1024) of 5000 is %d", got)
+	}
+}
+
+func TestDurationString(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"80s": "1m20s", "120s": "2m", "1h": "1h", "90m": "1h30m", "1h0m5s": "1h0m5s", "10s": "10s", "1500ms": "1.5s",
+	} {
+		var d, again duration
+		if err := d.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if d.String() != want {
+			t.Errorf("%s becomes %s, want %s", text, d, want)
+		}
+		if err := again.UnmarshalText([]byte(d.String())); err != nil || again != d {
+			t.Errorf("%s is read back as %v, %v", d, again, err)
+		}
+	}
+}
+
+// TestDefaults asserts that the defaults on the command line are those in package
+// limits. They are repeated because kong takes longer to fill in variables than
+// for everything else.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	cli, _, err := parse(t, "serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, pair := range map[string][2]any{
+		"session-ttl":       {time.Duration(cli.Serve.SessionTTL), limits.SessionTTL},
+		"process-retention": {time.Duration(cli.Serve.ProcessRetention), limits.ProcessRetention},
+		"ping-interval":     {time.Duration(cli.Serve.PingInterval), limits.PingInterval},
+		"ping-timeout":      {time.Duration(cli.Serve.PingTimeout), limits.PingTimeout},
+		"max-connections":   {cli.Serve.MaxConnections.int(), limits.Connections},
+		"max-sessions":      {cli.Serve.MaxSessions.int(), limits.Sessions},
+		"max-processes":     {cli.Serve.MaxProcesses.int(), limits.ProcessesPerSession},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("--%s is %v by default; package limits has %v", name, pair[0], pair[1])
+		}
+	}
+}
