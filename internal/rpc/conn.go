@@ -102,7 +102,7 @@ func New(t transport.Conn, h Handler, config Config) *Conn {
 	config.Concurrency = min(max(config.Concurrency, 1), limits.ConcurrentRequests)
 	return &Conn{
 		transport: t, handler: h, config: config,
-		out: newOutgoing(), calls: newCalls(config.Calls),
+		out: newOutgoing(t), calls: newCalls(config.Calls),
 		parked: make(chan struct{}, limits.ParkedRequests),
 		hurry:  make(chan struct{}),
 	}
@@ -132,7 +132,7 @@ func (c *Conn) Serve(ctx context.Context) error {
 	lanes := c.startLanes(requests)
 	var writer sync.WaitGroup
 	writer.Go(func() {
-		c.out.run(c.transport)
+		c.out.run()
 		// A peer that can't be written to is gone.
 		c.transport.Close(nil)
 		cancel(transport.ErrClosed)
