@@ -54,9 +54,7 @@ func Build(base []string, p Params) []string {
 	if p.Policy != nil {
 		vars = inherited(base, p.Policy)
 	}
-	for name, value := range p.Env {
-		vars.set(name, value)
-	}
+	vars.setAll(p.Env)
 	delete(vars, exitOnStdinClose)
 	maps.DeleteFunc(vars, func(name, _ string) bool { return withheld[strings.ToUpper(name)] })
 	label(vars, p.Metadata)
@@ -73,6 +71,14 @@ type variables map[string]string
 func (v variables) set(name, value string) {
 	v.unset(name)
 	v[name] = value
+}
+
+// setAll sets variables in the order of their names, so that of several that
+// are the same to the platform always the same one wins.
+func (v variables) setAll(vars map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		v.set(name, vars[name])
+	}
 }
 
 func (v variables) unset(name string) {
@@ -109,9 +115,7 @@ func inherited(base []string, policy *protocol.EnvPolicy) variables {
 		vars.dropMatching(defaultExcludes)
 	}
 	vars.dropMatching(patterns(policy.Exclude))
-	for name, value := range policy.Set {
-		vars.set(name, value)
-	}
+	vars.setAll(policy.Set)
 	if len(policy.IncludeOnly) > 0 {
 		keep := patterns(policy.IncludeOnly)
 		maps.DeleteFunc(vars, func(name, _ string) bool { return !matchAny(keep, name) })

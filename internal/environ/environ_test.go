@@ -43,7 +43,8 @@ func TestBuild(t *testing.T) {
 		{"odd names", Params{Env: env{"A=B": "c", "": "x"}}, "=x A=B=c"},
 		{"none", Params{Policy: policy("none", nil), Env: env{"A": "1"}}, "A=1"},
 		{
-			"all", Params{Policy: policy("all", nil)},
+			"all",
+			Params{Policy: policy("all", nil)},
 			"A_SECRET_X=s CODEX_THREAD_ID=inherited EMPTY= EQUALS=a=b HOME=/root MY_API_KEY=k OUTER=outer PATH=/bin lang=C token=t",
 		},
 		{"core, whatever the case", Params{Policy: policy("core", nil)}, "HOME=/root PATH=/bin lang=C"},
@@ -96,7 +97,8 @@ func TestBuild(t *testing.T) {
 			"",
 		},
 		{
-			"no metadata", Params{Env: env{"CODEX_THREAD_ID": "kept", "CODEX_TOOL_CALL_ID": "stale"}},
+			"no metadata",
+			Params{Env: env{"CODEX_THREAD_ID": "kept", "CODEX_TOOL_CALL_ID": "stale"}},
 			"CODEX_THREAD_ID=kept",
 		},
 		{
@@ -165,8 +167,16 @@ func TestBuildProperties(t *testing.T) {
 
 func FuzzPattern(f *testing.F) {
 	for _, seed := range [][2]string{
-		{"*", ""}, {"*KEY*", "my_key"}, {"a?c", "ABC"}, {"[A-Z]*", "[a-z]x"}, {"a*b*c", "aXbXbc"},
-		{"", ""}, {"?", "é"}, {"*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaa"}, {"ſ", "S"}, {"\xff", "\xfe"},
+		{"*", ""},
+		{"*KEY*", "my_key"},
+		{"a?c", "ABC"},
+		{"[A-Z]*", "[a-z]x"},
+		{"a*b*c", "aXbXbc"},
+		{"", ""},
+		{"?", "é"},
+		{"*a*a*a*a*a*b", "aaaaaaaaaaaaaaaaaaaaaaaa"},
+		{"ſ", "S"},
+		{"\xff", "\xfe"},
 	} {
 		f.Add(seed[0], seed[1])
 	}

@@ -2,7 +2,6 @@ package spawn
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"time"
 )
@@ -35,7 +34,7 @@ func (*system) launch(cmd *Command) (*Process, error) {
 	}
 	io, err := openStdio(cmd)
 	if err != nil {
-		return nil, fmt.Errorf("opening standard streams: %w", asOSError(err))
+		return nil, streamsError(err)
 	}
 	defer io.closeChild()
 	argv := cmd.Argv

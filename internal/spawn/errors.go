@@ -2,7 +2,9 @@ package spawn
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,35 +45,32 @@ var (
 
 // check refuses what no system could run, before anything has been opened.
 func check(cmd *Command) error {
-	var err error
-	switch {
-	case len(cmd.Argv) > 0 && cmd.Argv[0] != "":
-	case cmd.TTY != nil:
-		err = errNoProgramTTY
-	default:
-		err = errNoProgramPipe
-	}
-	for _, arg := range cmd.Argv {
-		if err == nil && strings.IndexByte(arg, 0) >= 0 {
-			err = errNULInArgs
-		}
-	}
-	if err == nil && (strings.IndexByte(cmd.Dir, 0) >= 0 || cmd.Arg0 != nil && strings.IndexByte(*cmd.Arg0, 0) >= 0) {
-		err = errNULInArgs
-	}
-	for _, entry := range cmd.Env {
-		if err == nil && strings.IndexByte(entry, 0) >= 0 {
-			err = errNULInEnv
-		}
-	}
-	if err != nil {
+	if err := fault(cmd); err != nil {
 		return &Error{Kind: Failed, Err: err}
 	}
 	return nil
 }
 
-// startError gives a failure its kind.
+func fault(cmd *Command) error {
+	hasNUL := func(s string) bool { return strings.IndexByte(s, 0) >= 0 }
+	switch {
+	case (len(cmd.Argv) == 0 || cmd.Argv[0] == "") && cmd.TTY != nil:
+		return errNoProgramTTY
+	case len(cmd.Argv) == 0 || cmd.Argv[0] == "":
+		return errNoProgramPipe
+	case slices.ContainsFunc(cmd.Argv, hasNUL), cmd.Arg0 != nil && hasNUL(*cmd.Arg0), hasNUL(cmd.Dir):
+		return errNULInArgs
+	case slices.ContainsFunc(cmd.Env, hasNUL):
+		return errNULInEnv
+	}
+	return nil
+}
+
+// startError gives a failure its kind, unless it has one.
 func startError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
 	e := &Error{Kind: Failed, Err: err}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -80,6 +79,12 @@ func startError(err error) *Error {
 		e.Kind = PermissionDenied
 	}
 	return e
+}
+
+// streamsError is for standard streams that can't be made. Its kind does not
+// depend on the reason: whatever is missing, it is not the program.
+func streamsError(err error) *Error {
+	return &Error{Kind: Failed, Err: fmt.Errorf("opening standard streams: %w", asOSError(err))}
 }
 
 // osError gives a system error the wording that clients know:

@@ -4,9 +4,11 @@ package spawn
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 )
@@ -165,9 +167,8 @@ func TestSearch(t *testing.T) {
 				onTerminal(cmd)
 			}
 			r := newRecord()
-			_, err := s.Start(cmd, r)
-			got := ""
-			if err != nil {
+			var got string
+			if _, err := s.Start(cmd, r); err != nil {
 				got = err.Error()
 			} else {
 				<-r.closed
@@ -177,5 +178,49 @@ func TestSearch(t *testing.T) {
 				t.Errorf("%s (tty %v): got %q, want %q", test.name, tty, got, test.want)
 			}
 		}
+	}
+}
+
+// A file that has just been written can be executed although other processes
+// are being started at that moment, which hold copies of all descriptors until
+// they have executed their program.
+func TestRunsWhatWasJustWritten(t *testing.T) {
+	t.Parallel()
+	s := newSpawner(t)
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for worker := range 4 {
+		all.Go(func() {
+			for i := range 50 {
+				path := filepath.Join(dir, fmt.Sprint(worker, "-", i))
+				if err := os.WriteFile(path, []byte("#!/bin/true\n"), 0o700); err != nil {
+					t.Error(err)
+					return
+				}
+				r := newRecord()
+				if _, err := s.Start(&Command{Argv: []string{path}, Dir: "/"}, r); err != nil {
+					t.Error(err)
+					return
+				}
+				<-r.closed
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A file that stays open for writing is refused.
+func TestRefusesBusyFile(t *testing.T) {
+	t.Parallel()
+	s := newSpawner(t)
+	path := filepath.Join(t.TempDir(), "busy")
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	_, err = s.Start(&Command{Argv: []string{path}, Dir: "/"}, newRecord())
+	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Failed || e.Error() != "Text file busy (os error 26)" {
+		t.Errorf("error %v, want Text file busy (os error 26)", err)
 	}
 }

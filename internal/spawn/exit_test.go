@@ -4,10 +4,8 @@ package spawn
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
+	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 )
@@ -135,6 +133,25 @@ func TestOutputBeforeExit(t *testing.T) {
 	}
 }
 
+// A stream comes complete and in order, in reads large and small.
+func TestLargeOutput(t *testing.T) {
+	t.Parallel()
+	s := newSpawner(t)
+	const last = 500_000
+	got := output(t, s, shell(fmt.Sprintf("seq 1 %d", last)))
+	rest := got
+	for i := 1; i <= last; i++ {
+		line, after, _ := strings.Cut(rest, "\n")
+		if line != strconv.Itoa(i) {
+			t.Fatalf("line %d is %q", i, line)
+		}
+		rest = after
+	}
+	if rest != "" {
+		t.Errorf("%d bytes too many", len(rest))
+	}
+}
+
 // A process that is held back has its output handed over all the same when it
 // has exited, and what it leaves behind is held back again.
 func TestExitOfHeldProcess(t *testing.T) {
@@ -207,89 +224,5 @@ func TestWaitWithoutPollableHandle(t *testing.T) {
 		if code, _ := c.wait(); code != -1 {
 			t.Errorf("%s: exit code of a reaped process %d, want -1", test.script, code)
 		}
-	}
-}
-
-// Everybody does everything to processes that come to their end.
-func TestStress(t *testing.T) {
-	t.Parallel()
-	s := newSpawner(t)
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), make([]byte, 100000), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	scripts := []string{"exit 3", "cat file", "cat", "sleep 1000", "(sleep 1000) & echo x", "kill $$"}
-	var all sync.WaitGroup
-	for i := range 120 {
-		all.Go(func() {
-			cmd := shell(scripts[i%len(scripts)])
-			cmd.Dir = dir
-			cmd.Stdin = true
-			if i%2 == 0 {
-				onTerminal(cmd)
-			}
-			p, r := start(t, s, cmd)
-			var users sync.WaitGroup
-			users.Go(func() {
-				for p.Write(make([]byte, 10000)) == nil {
-				}
-			})
-			users.Go(func() {
-				for range 5 {
-					_ = p.Interrupt()
-				}
-				p.Kill()
-				_ = p.Interrupt()
-				p.Kill()
-			})
-			users.Go(p.CloseStdin)
-			<-r.closed
-			users.Wait()
-			p.Kill()
-			if err := p.Interrupt(); err != nil {
-				t.Errorf("Interrupt after Closed: %v", err)
-			}
-		})
-	}
-	all.Wait()
-}
-
-func TestClose(t *testing.T) {
-	t.Parallel()
-	s := New()
-	var records []*record
-	for range 5 {
-		_, r := start(t, s, shell("sleep 1000"))
-		records = append(records, r)
-	}
-	s.Close()
-	for _, r := range records {
-		if got := r.history(); got != "exited closed" || r.code != 137 {
-			t.Errorf("events %q, exit code %d; want %q, 137", got, r.code, "exited closed")
-		}
-	}
-	_, err := s.Start(shell("true"), newRecord())
-	if e, ok := err.(*Error); !ok || e.Kind != Failed {
-		t.Errorf("Start after Close: %v, want an error of kind Failed", err)
-	}
-	s.Close()
-}
-
-// Close and Start at the same time.
-func TestCloseWhileStarting(t *testing.T) {
-	t.Parallel()
-	for range 20 {
-		s := New()
-		var starts sync.WaitGroup
-		for range 4 {
-			starts.Go(func() {
-				r := newRecord()
-				if _, err := s.Start(shell("sleep 1000"), r); err == nil {
-					<-r.closed
-				}
-			})
-		}
-		s.Close()
-		starts.Wait()
 	}
 }

@@ -4,6 +4,7 @@ package spawn
 
 import (
 	"syscall"
+	"time"
 )
 
 // system is what a Spawner needs of the platform: threads to fork on.
@@ -43,15 +44,25 @@ func (sys *system) launch(cmd *Command) (*Process, error) {
 	}
 
 	var c child
-	sys.threads.do(func() {
-		c, err = execute(cmd.Argv[0], argv, attr)
-	})
+	attempt := func() { c, err = execute(cmd.Argv[0], argv, attr) }
+	sys.threads.do(attempt)
+	// A file that we have just written may still be open for writing in other
+	// children: each holds copies of all our descriptors until it has executed
+	// its program. Nothing tells when the last copy is closed.
+	for pause := time.Millisecond; err == syscall.ETXTBSY && pause <= busyPause; pause *= 2 {
+		<-time.After(pause)
+		sys.threads.do(attempt)
+	}
 	if err != nil {
 		io.closeOurs()
 		return nil, asOSError(err)
 	}
 	return newProcess(c, io.input, cmd.TTY != nil, io.streams), nil
 }
+
+// busyPause is the last and longest of the pauses before another attempt to
+// execute a file that is open for writing; together they last twice as long.
+const busyPause = 32 * time.Millisecond
 
 // execute runs program, after a search if it is a bare name.
 func execute(program string, argv []string, attr *syscall.ProcAttr) (child, error) {

@@ -11,7 +11,7 @@
 // left when [Spawner.Close] has returned.
 //
 // A running process costs one goroutine for its exit and one for each stream.
-// None of them occupies a thread while it waits (on Linux 5.4 and later), and
+// None of them occupies a thread while it waits (on Linux 5.3 and later), and
 // none holds a buffer.
 package spawn
 

@@ -4,7 +4,6 @@ package spawn
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -30,7 +29,7 @@ func openStdio(cmd *Command) (*stdio, error) {
 	if err != nil {
 		io.closeChild()
 		io.closeOurs()
-		return nil, fmt.Errorf("opening standard streams: %w", asOSError(err))
+		return nil, streamsError(err)
 	}
 	return io, nil
 }

@@ -10,7 +10,8 @@ import (
 // threads are operating-system threads that live as long as the Spawner.
 // Children are forked from them because the kernel counts the parent-death
 // signal by thread: a child whose forking thread ends is told that its parent
-// has died. The runtime ends threads as it sees fit.
+// has died. Threads do end, each time a goroutine returns that has locked one
+// to change it for good. A thread of our own also has a signal mask of our own.
 type threads struct {
 	jobs chan func()
 	done sync.WaitGroup
