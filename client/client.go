@@ -110,9 +110,11 @@ func (e *executor) initialize(ctx context.Context, name string) error {
 		return fmt.Errorf("opening a session: %w", err)
 	}
 	e.session = *result
-	return e.rpc.Notify(func(dst []byte) []byte {
+	err = e.rpc.Notify(func(dst []byte) []byte {
 		return append(dst, `{"method":"`+protocol.NotificationInitialized+`"}`...)
 	})
+	e.rpc.Flush()
+	return err
 }
 
 // call makes a request and decodes its result.

@@ -69,27 +69,42 @@ func (c *cursor) wake() {
 	c.feed.change.Signal()
 }
 
-// Next waits for an event and returns it. It reports false when the feed has
-// been closed.
-func (f *Feed) Next() (Event, bool) {
+// Next returns the next event. If there is none it calls idle, once, and waits.
+// It reports false when the feed has been closed.
+func (f *Feed) Next(idle func()) (Event, bool) {
 	for {
-		f.mu.Lock()
-		for len(f.ready) == 0 && !f.closed {
-			f.change.Wait()
+		c := f.pop(false)
+		if c == nil && idle != nil {
+			idle()
+			idle = nil
 		}
-		if f.closed {
-			f.mu.Unlock()
-			return Event{}, false
+		if c == nil {
+			if c = f.pop(true); c == nil {
+				return Event{}, false
+			}
 		}
-		c := f.ready[0]
-		f.ready[0] = nil
-		f.ready = f.ready[1:]
-		c.queued = false
-		f.mu.Unlock()
 		if event, ok := c.take(); ok {
 			return event, true
 		}
 	}
+}
+
+// pop takes the first cursor that is in line. It returns nil if there is none
+// and it shall not wait, or if the feed has been closed.
+func (f *Feed) pop(wait bool) *cursor {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for wait && len(f.ready) == 0 && !f.closed {
+		f.change.Wait()
+	}
+	if len(f.ready) == 0 {
+		return nil
+	}
+	c := f.ready[0]
+	f.ready[0] = nil
+	f.ready = f.ready[1:]
+	c.queued = false
+	return c
 }
 
 // take returns the next event at the cursor, if there is one, and puts the

@@ -17,7 +17,7 @@ import (
 // next takes an event and describes it.
 func next(t *testing.T, f *Feed) string {
 	t.Helper()
-	e, ok := f.Next()
+	e, ok := f.Next(nil)
 	if !ok {
 		return "end"
 	}
@@ -142,7 +142,7 @@ func TestHeldBack(t *testing.T) {
 			t.Errorf("held back after %d bytes", held)
 		}
 		for range 4 {
-			f.Next()
+			f.Next(nil)
 		}
 		synctest.Wait()
 		if read <= held {

@@ -117,7 +117,7 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (jsontext.Va
 	defer c.calls.giveUp(id)
 	err = c.out.add(func(dst []byte) []byte {
 		return appendRequest(dst, numberID(id), method, encoded)
-	})
+	}, true)
 	if err != nil {
 		return nil, fmt.Errorf("calling %s: %w", method, err)
 	}

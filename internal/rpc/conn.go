@@ -110,8 +110,11 @@ func New(t transport.Conn, h Handler, config Config) *Conn {
 
 // Notify queues the message that build appends to an empty buffer, which must
 // be a whole notification. It waits while the queue is full, and fails when the
-// connection is over.
-func (c *Conn) Notify(build func(dst []byte) []byte) error { return c.out.add(build) }
+// connection is over. [Conn.Flush] must follow when there is no more to queue.
+func (c *Conn) Notify(build func(dst []byte) []byte) error { return c.out.add(build, false) }
+
+// Flush has everything written that has been queued.
+func (c *Conn) Flush() { c.out.flush() }
 
 // Close ends the connection at once.
 func (c *Conn) Close(reason error) {
@@ -248,7 +251,7 @@ func (c *Conn) answer(id ID, reply Reply) {
 			return appendError(dst, id, wireError(err))
 		}
 		return appendResult(dst, id, result)
-	})
+	}, true)
 }
 
 // wireError maps every error to what is sent.

@@ -11,9 +11,8 @@ import (
 // are written in the order in which they were added, as many at once as have
 // gathered while the previous ones were being written.
 //
-// A small message that finds nothing queued or being written is written by
-// whoever adds it: to wake another goroutine for it would cost more than the
-// write.
+// Little that finds nobody writing is written by whoever adds or flushes it: to
+// wake another goroutine for it would cost more than the write.
 type outgoing struct {
 	transport transport.Conn
 	limit     int
@@ -27,7 +26,7 @@ type outgoing struct {
 	ending  bool
 	err     error // why nothing can be sent any more
 
-	single [1][]byte // the batch of whoever writes a message of its own
+	spare [][]byte // the memory of the batch before
 }
 
 func newOutgoing(t transport.Conn) *outgoing {
@@ -42,15 +41,16 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 const (
 	// pooledBytes is the largest buffer worth keeping: a chunk of output in base64.
 	pooledBytes = 2 * limits.ChunkBytes
-	// directBytes is up to which size whoever adds a message writes it. Larger
-	// ones are worth the work of two goroutines.
+	// directBytes is up to how much whoever adds writes. More is worth the work
+	// of two goroutines.
 	directBytes = 16 << 10
 )
 
-// add queues or writes the message that build appends to an empty buffer, once
-// there is room. A message larger than the bound waits for an empty queue. An
-// error means that the connection is over.
-func (o *outgoing) add(build func(dst []byte) []byte) error {
+// add queues the message that build appends to an empty buffer, once there is
+// room. A message larger than the bound waits for an empty queue. An error means
+// that the connection is over. What is added without a flush is written at the
+// next one, or when much has gathered.
+func (o *outgoing) add(build func(dst []byte) []byte, flush bool) error {
 	buffer := buffers.Get().(*[]byte)
 	message := build((*buffer)[:0])
 
@@ -63,21 +63,37 @@ func (o *outgoing) add(build func(dst []byte) []byte) error {
 		recycle(message)
 		return o.err
 	}
-	if len(message) <= directBytes && !o.writing && len(o.queue) == 0 {
-		o.single[0] = message
-		o.bytes += len(message)
-		o.write(o.single[:])
-		return o.err
-	}
 	o.queue = append(o.queue, message)
 	o.bytes += len(message)
-	o.work.Signal()
-	return nil
+	if flush || o.bytes > directBytes {
+		o.flushLocked()
+	}
+	return o.err
 }
 
-// write writes a batch, whose bytes have been counted, while nobody else does.
-// The caller holds the lock, which is let go meanwhile.
-func (o *outgoing) write(batch [][]byte) {
+// flush has everything written that has been added.
+func (o *outgoing) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.flushLocked()
+}
+
+func (o *outgoing) flushLocked() {
+	switch {
+	case o.writing || len(o.queue) == 0 || o.err != nil:
+		// Who writes sees to the rest, or there is none.
+	case o.bytes <= directBytes:
+		o.writeQueue()
+	default:
+		o.work.Signal()
+	}
+}
+
+// writeQueue writes all that is queued, while nobody else writes. The caller
+// holds the lock, which is let go meanwhile.
+func (o *outgoing) writeQueue() {
+	batch := o.queue
+	o.queue = o.spare[:0]
 	o.writing = true
 	o.mu.Unlock()
 	err := o.transport.Write(batch)
@@ -88,6 +104,7 @@ func (o *outgoing) write(batch [][]byte) {
 		batch[i] = nil
 	}
 	o.mu.Lock()
+	o.spare = batch
 	o.writing = false
 	o.bytes -= written
 	if err != nil {
@@ -109,7 +126,6 @@ func recycle(message []byte) {
 func (o *outgoing) run() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var batch [][]byte
 	for {
 		for o.err == nil && (o.writing || len(o.queue) == 0 && !o.ending) {
 			o.work.Wait()
@@ -121,8 +137,7 @@ func (o *outgoing) run() {
 			o.failLocked(transport.ErrClosed) // all is written, and there is no more
 			return
 		}
-		batch, o.queue = o.queue, batch[:0]
-		o.write(batch)
+		o.writeQueue()
 	}
 }
 

@@ -50,7 +50,7 @@ func (a *Attachment) Detach() {
 // run sends notifications until the feed ends or the peer is gone.
 func (a *Attachment) run() {
 	for {
-		event, ok := a.feed.Next()
+		event, ok := a.feed.Next(a.peer.Flush)
 		if !ok {
 			return
 		}

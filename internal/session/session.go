@@ -21,6 +21,8 @@ type Peer interface {
 	// Notify queues the message that build appends to an empty buffer. It may
 	// wait, and fails when the peer is gone.
 	Notify(build func(dst []byte) []byte) error
+	// Flush has what was queued sent.
+	Flush()
 }
 
 // Config is how sessions are kept.

@@ -64,6 +64,8 @@ func (p *peer) Notify(build func([]byte) []byte) error {
 	return nil
 }
 
+func (*peer) Flush() {}
+
 type rig struct {
 	*testing.T
 	*Registry

@@ -75,8 +75,9 @@ const settleTime = 100 * time.Millisecond
 
 // settle waits until the streams have ended, or for a while: reads can't be
 // interrupted here, so if another process holds the streams it is not known
-// when what was written before the exit has been read.
-func (p *Process) settle() {
+// when what was written before the exit has been read. It reports whether the
+// streams have ended.
+func (p *Process) settle() bool {
 	ended := make(chan struct{})
 	go func() { // ends before Closed, which waits for the same
 		p.undrained.Wait()
@@ -84,6 +85,8 @@ func (p *Process) settle() {
 	}()
 	select {
 	case <-ended:
+		return !p.lingering.Load()
 	case <-time.After(settleTime):
+		return false
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
 // Process is a started process.
@@ -20,6 +21,7 @@ type Process struct {
 
 	undrained sync.WaitGroup // streams not yet read up to the exit
 	flowing   sync.WaitGroup // streams not yet ended
+	lingering atomic.Bool    // a stream has outlived the exit
 
 	mu     sync.Mutex
 	state  state // guarded by mu
@@ -71,7 +73,6 @@ func (p *Process) run(ev Events, done func()) {
 
 // follow hands over the output of one stream until it ends.
 func (p *Process) follow(s *stream) {
-	defer p.flowing.Done()
 	var err error
 	for err == nil {
 		p.events.Admit(p.exited)
@@ -83,11 +84,18 @@ func (p *Process) follow(s *stream) {
 		<-p.exited
 		err = s.drain(p.events)
 	}
+	if err != nil {
+		p.flowing.Done()
+		p.undrained.Done()
+		return
+	}
+	p.lingering.Store(true)
 	p.undrained.Done()
 	for err == nil {
 		p.events.Admit(p.abandoned)
 		err = s.pass(p.events)
 	}
+	p.flowing.Done()
 }
 
 // supervise takes the process from its exit to its end. Until the streams have
@@ -100,12 +108,24 @@ func (p *Process) supervise() {
 		s.interrupt()
 	}
 	close(p.exited)
-	p.settle()
-	p.events.Exited(code)
-	if killed := p.enter(announced, gone); killed {
-		p.abandon()
+	if p.settle() {
+		// Nothing more can come. Told without a pause, the exit and the close
+		// can travel together.
+		p.release()
+		p.events.Exited(code)
+	} else {
+		p.events.Exited(code)
+		if killed := p.enter(announced, gone); killed {
+			p.abandon()
+		}
+		p.flowing.Wait()
+		p.release()
 	}
-	p.flowing.Wait()
+	p.events.Closed()
+}
+
+// release reaps the process and closes everything.
+func (p *Process) release() {
 	p.reap()
 	for _, s := range p.streams {
 		s.close()
@@ -113,7 +133,6 @@ func (p *Process) supervise() {
 	if p.input != nil {
 		p.input.Close()
 	}
-	p.events.Closed()
 }
 
 // enter moves the process on to another state and tells whether it has been

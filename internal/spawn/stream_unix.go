@@ -122,5 +122,8 @@ func (s *stream) drain(ev Events) error {
 func (s *stream) close() { _ = s.file.Close() }
 
 // settle waits until everything that was written before the exit has been
-// handed over.
-func (p *Process) settle() { p.undrained.Wait() }
+// handed over. It reports whether the streams have ended.
+func (p *Process) settle() bool {
+	p.undrained.Wait()
+	return !p.lingering.Load()
+}
