@@ -11,7 +11,7 @@
 // All methods may be called by several goroutines, except that one goroutine at
 // a time takes the events of a process. A process whose events nobody takes
 // holds back the connection once 1 MiB of them waits, and with it the other
-// processes.
+// processes and the answers to all calls.
 package client
 
 import (
@@ -111,7 +111,7 @@ func (e *executor) initialize(ctx context.Context, name string) error {
 	}
 	e.session = *result
 	err = e.rpc.Notify(func(dst []byte) []byte {
-		return append(dst, `{"method":"`+protocol.NotificationInitialized+`"}`...)
+		return protocol.AppendNotification(dst, protocol.NotificationInitialized, struct{}{})
 	})
 	e.rpc.Flush()
 	return err
@@ -154,6 +154,9 @@ func (e *executor) Start(ctx context.Context, params *protocol.StartParams) (*Pr
 	result, err := call[protocol.StartResult](ctx, e, protocol.MethodProcessStart, params)
 	if err != nil {
 		e.forget(p)
+		if _, refused := errors.AsType[*protocol.Error](err); !refused {
+			e.undo(ctx, p)
+		}
 		return nil, err
 	}
 	if result.SandboxType != nil {
@@ -161,6 +164,16 @@ func (e *executor) Start(ctx context.Context, params *protocol.StartParams) (*Pr
 	}
 	return p, nil
 }
+
+// undo ends a process of whose start nothing is known: nobody has a handle on it.
+func (e *executor) undo(ctx context.Context, p *Process) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
+	defer cancel()
+	_, _ = p.Terminate(ctx)
+}
+
+// undoTimeout bounds undo.
+const undoTimeout = time.Second
 
 func (e *executor) forget(p *Process) {
 	e.mu.Lock()

@@ -14,6 +14,20 @@ func Encode(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true))
 }
 
+// AppendNotification appends a whole notification. The parameters must be of a
+// type that [Encode] takes; what is not UTF-8 in them is replaced.
+func AppendNotification(dst []byte, method string, params any) []byte {
+	encoded, err := json.Marshal(params, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		panic("protocol: encoding " + method + ": " + err.Error())
+	}
+	dst = append(dst, `{"method":`...)
+	dst = appendString(dst, method)
+	dst = append(dst, `,"params":`...)
+	dst = append(dst, encoded...)
+	return append(dst, '}')
+}
+
 // AppendOutputNotification appends a whole process/output message, the same as
 // [Encode] would write it, but in a fraction of the time.
 func AppendOutputNotification(dst []byte, n *OutputNotification) []byte {

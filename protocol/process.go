@@ -138,7 +138,7 @@ type ReadResult struct {
 	// Failure is for clients' own use; an executor always sends null.
 	Failure       *string `json:"failure"`
 	SandboxDenied bool    `json:"sandboxDenied"`
-	// Airlock tells what was dropped before the first chunk.
+	// Airlock is set if some of what was asked for has been dropped.
 	Airlock *ReadExtra `json:"airlock,omitzero"`
 }
 
@@ -146,7 +146,7 @@ type ReadResult struct {
 type ReadExtra struct {
 	// FirstSeq is the oldest sequence number that can still be read.
 	FirstSeq uint64 `json:"firstSeq"`
-	// DroppedBytes counts the bytes of each stream that were dropped.
+	// DroppedBytes counts the bytes of each stream that were dropped, in all.
 	DroppedBytes map[Stream]uint64 `json:"droppedBytes"`
 }
 

@@ -7,12 +7,14 @@ import (
 
 	"github.com/airlock-exec/airlock/internal/rpc"
 	"github.com/airlock-exec/airlock/internal/session"
+	"github.com/airlock-exec/airlock/internal/transport"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
 // method is how one kind of request is handled.
 type method struct {
-	// family names the method's group in the errors of the handshake gate.
+	// family names the method's group in the errors of the handshake gate. A
+	// method without one passes the gate at any time.
 	family string
 	lane   rpc.Lane
 	begin  func(c *connection, family string, r rpc.Request) rpc.Reply
@@ -24,50 +26,45 @@ var methods map[string]method
 
 func init() {
 	methods = map[string]method{
-		protocol.MethodInitialize:        {"", rpc.LaneOrdinary, ungated((*connection).initialize)},
-		protocol.MethodEnvironmentInfo:   {"environment info", rpc.LaneControl, gated((*connection).environmentInfo)},
-		protocol.MethodEnvironmentStatus: {"environment status", rpc.LaneControl, gated((*connection).environmentStatus)},
-		protocol.MethodProcessStart:      {"exec", rpc.LaneOrdinary, gated((*connection).processStart)},
-		protocol.MethodProcessRead:       {"exec", rpc.LaneOrdinary, gated((*connection).processRead)},
-		protocol.MethodProcessWrite:      {"exec", rpc.LaneOrdinary, gated((*connection).processWrite)},
-		protocol.MethodProcessSignal:     {"exec", rpc.LaneControl, gated((*connection).processSignal)},
-		protocol.MethodProcessTerminate:  {"exec", rpc.LaneControl, gated((*connection).processTerminate)},
-		protocol.MethodProcessCloseStdin: {"exec", rpc.LaneOrdinary, gated((*connection).processCloseStdin)},
+		protocol.MethodInitialize:        {"", rpc.LaneOrdinary, handle((*connection).initialize)},
+		protocol.MethodEnvironmentInfo:   {"environment info", rpc.LaneControl, handle((*connection).environmentInfo)},
+		protocol.MethodEnvironmentStatus: {"environment status", rpc.LaneControl, handle((*connection).environmentStatus)},
+		protocol.MethodProcessStart:      {"exec", rpc.LaneOrdinary, handle((*connection).processStart)},
+		protocol.MethodProcessRead:       {"exec", rpc.LaneOrdinary, handle((*connection).processRead)},
+		protocol.MethodProcessWrite:      {"exec", rpc.LaneOrdinary, handle((*connection).processWrite)},
+		protocol.MethodProcessSignal:     {"exec", rpc.LaneControl, handle((*connection).processSignal)},
+		protocol.MethodProcessTerminate:  {"exec", rpc.LaneControl, handle((*connection).processTerminate)},
+		protocol.MethodProcessCloseStdin: {"exec", rpc.LaneOrdinary, handle((*connection).processCloseStdin)},
 	}
 }
 
-// handler handles a request whose parameters have been decoded.
-type handler[P any] func(c *connection, r rpc.Request, params *P) rpc.Reply
-
-// ungated decodes the parameters and handles the request, whatever the state of
-// the handshake.
-func ungated[P any](handle handler[P]) func(*connection, string, rpc.Request) rpc.Reply {
-	return func(c *connection, _ string, r rpc.Request) rpc.Reply {
+// handle makes a method of a handler: the parameters are decoded first, then
+// the gate is passed, as the dialect has it.
+func handle[P any](handler func(c *connection, r rpc.Request, params *P) rpc.Reply) func(*connection, string, rpc.Request) rpc.Reply {
+	return func(c *connection, family string, r rpc.Request) rpc.Reply {
 		params, err := protocol.Decode[P](r.Params)
+		if err == nil && family != "" {
+			err = c.gate(family)
+		}
 		if err != nil {
 			return rpc.Reply{Err: err}
 		}
-		return handle(c, r, &params)
+		return handler(c, r, &params)
 	}
 }
 
-// gated is like ungated, but only after the handshake. Parameters that do not
-// decode are reported first, as the dialect has it.
-func gated[P any](handle handler[P]) func(*connection, string, rpc.Request) rpc.Reply {
-	return func(c *connection, family string, r rpc.Request) rpc.Reply {
-		return ungated(func(c *connection, r rpc.Request, params *P) rpc.Reply {
-			switch c.handshake {
-			case connected:
-				return rpc.Reply{Err: protocol.Errorf(protocol.CodeInvalidRequest,
-					"client must call initialize before using %s methods", family)}
-			case attached:
-				return rpc.Reply{Err: protocol.Errorf(protocol.CodeInvalidRequest,
-					"client must send initialized before using %s methods", family)}
-			case ready:
-			}
-			return handle(c, r, params)
-		})(c, family, r)
+// gate refuses methods of a family while the handshake is not done.
+func (c *connection) gate(family string) error {
+	switch c.handshake {
+	case ready:
+		return nil
+	case attached:
+		return protocol.Errorf(protocol.CodeInvalidRequest,
+			"client must send initialized before using %s methods", family)
+	case connected:
 	}
+	return protocol.Errorf(protocol.CodeInvalidRequest,
+		"client must call initialize before using %s methods", family)
 }
 
 // handshake is how far a connection's handshake has come.
@@ -110,7 +107,7 @@ func (c *connection) Begin(_ context.Context, r rpc.Request) rpc.Reply {
 // the handshake; repeats do nothing.
 func (c *connection) Notification(_ context.Context, name string, _ jsontext.Value) error {
 	if name != protocol.NotificationInitialized || c.handshake == connected {
-		return rpc.ErrViolation
+		return transport.ErrViolation
 	}
 	if c.handshake == attached {
 		c.handshake = ready

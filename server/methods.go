@@ -70,9 +70,15 @@ func (c *connection) processRead(r rpc.Request, params *protocol.ReadParams) rpc
 	if pending == nil {
 		return rpc.Reply{Result: result, Err: err}
 	}
+	hurry := r.Hurry // and nothing else of the request is kept
 	return rpc.Reply{Parked: true, Wait: func(ctx context.Context) rpc.Reply {
-		result, err := pending.Wait(ctx, r.Hurry)
-		return rpc.Reply{Result: result, Err: err}
+		if err := pending.Wait(ctx, hurry); err != nil {
+			return rpc.Reply{Err: err}
+		}
+		return rpc.Reply{Wait: func(context.Context) rpc.Reply {
+			result, err := pending.Result()
+			return rpc.Reply{Result: result, Err: err}
+		}}
 	}}
 }
 

@@ -3,13 +3,13 @@
 // program.
 //
 // A [Server] owns everything that its clients start. When [Server.Close] has
-// returned, every connection is closed, every process that was started is dead
-// and no goroutine of the server runs.
+// returned, every connection is closed, the process group of every process that
+// had not closed is dead and no goroutine of the server runs.
 package server
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -89,7 +89,7 @@ type Server struct {
 }
 
 // ErrClosed is returned by what is asked of a closed server.
-var ErrClosed = errors.New("the executor has been closed")
+var ErrClosed = fmt.Errorf("the executor has been closed: %w", transport.ErrGoingAway)
 
 // New makes an executor that children inherit the environment of this program
 // from. Its owner has to close it.
@@ -114,12 +114,8 @@ func New(config Config) *Server {
 // childLauncher is a launcher whose children are what a process table knows.
 type childLauncher struct{ *launch.Launcher }
 
-func (l childLauncher) Launch(ctx context.Context, params *protocol.StartParams, events spawn.Events) (process.Child, error) {
-	child, err := l.Launcher.Launch(ctx, params, events)
-	if err != nil {
-		return nil, err
-	}
-	return child, nil
+func (l childLauncher) Launch(ctx context.Context, params *protocol.StartParams, adopt func(process.Child) spawn.Events) error {
+	return l.Launcher.Launch(ctx, params, func(p *spawn.Process) spawn.Events { return adopt(p) })
 }
 
 // Connect opens a connection inside the program; package client uses it.
@@ -186,15 +182,25 @@ func (s *Server) serve(ctx context.Context, t transport.Conn) error {
 	return err
 }
 
-// Close ends every connection, kills every process and waits until nothing of
-// the server is left.
+// Close ends every connection, kills every process group and waits until nothing
+// of the server is left. A process that can't be killed (it has other rights, or
+// is stuck in the kernel) is given up after five seconds, and the logger told.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
 	s.stop(ErrClosed)
-	// The sessions first: a client that hangs must not keep processes alive.
-	s.sessions.Close()
-	s.connections.Wait()
-	s.spawner.Close()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		// The sessions first: a client that hangs must not keep processes alive.
+		s.sessions.Close()
+		s.connections.Wait()
+		s.spawner.Close()
+	}()
+	select {
+	case <-done:
+	case <-time.After(limits.CloseTimeout):
+		s.config.Logger.Error("processes that were killed do not end: given up")
+	}
 }

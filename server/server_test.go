@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/internal/transport"
 )
 
@@ -402,5 +403,17 @@ func TestPipelining(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestProcessIDLimit(t *testing.T) {
+	w := dial(t, newServer(t, Config{})).open("")
+	id := strings.Repeat("i", limits.ProcessIDBytes)
+	w.start(id, "echo x", "")
+	if got, _ := w.finish(id, 0); got != "x\n" {
+		t.Errorf("got %q", got)
+	}
+	if m := w.call("process/start", startParams(id+"i", "true", "")); m.Error == nil || m.Error.Code != -32602 {
+		t.Errorf("%.200s", m.text)
 	}
 }

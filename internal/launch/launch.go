@@ -65,6 +65,10 @@ func (*Launcher) Check(params *protocol.StartParams) error {
 		return protocol.Errorf(protocol.CodeInvalidParams,
 			"shell snapshots are not supported by this executor: start the process without `shellSnapshot`")
 	}
+	if n := len(params.ProcessID); n > limits.ProcessIDBytes {
+		return protocol.Errorf(protocol.CodeInvalidParams,
+			"processId has %d bytes: at most %d are allowed", n, limits.ProcessIDBytes)
+	}
 	if len(params.Argv) == 0 {
 		return protocol.Errorf(protocol.CodeInvalidParams, "argv must not be empty")
 	}
@@ -99,22 +103,23 @@ func workingDirectory(params *protocol.StartParams) (string, error) {
 	return dir, nil
 }
 
-// Launch runs the stages and spawns the child, which reports to events.
-func (l *Launcher) Launch(ctx context.Context, params *protocol.StartParams, events spawn.Events) (*spawn.Process, error) {
+// Launch runs the stages and spawns the child. Before the child reports
+// anything, adopt is called for whom it reports to. When ctx ends before there
+// is a child, Launch fails with the cause.
+func (l *Launcher) Launch(ctx context.Context, params *protocol.StartParams, adopt func(*spawn.Process) spawn.Events) error {
 	launch := &Launch{Params: params}
 	for _, stage := range l.stages {
 		if err := stage(ctx, launch); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	child, err := l.spawner.Start(&launch.Command, events)
-	if err != nil {
-		return nil, wireError(err)
+	if err := l.spawner.Start(&launch.Command, adopt); err != nil {
+		return wireError(err)
 	}
-	return child, nil
+	return nil
 }
 
 // terminalSize is the size of every terminal: the dialect has no way to ask

@@ -20,17 +20,22 @@ const (
 
 // What one connection may hold.
 const (
-	// QueuedRequests bounds the requests of a connection that have been read
-	// but not begun. At the bound reading stops until one is begun, which in
-	// the end slows the sender.
+	// QueuedRequests bounds the requests in a lane that have been read but not
+	// begun. At the bound reading stops until one is begun, which in the end
+	// slows the sender.
 	QueuedRequests = 1024
 	// QueuedRequestBytes bounds their size in the same way; one message of
 	// MessageBytes always fits.
 	QueuedRequestBytes = 8 << 20
-	// ParkedRequests bounds the requests of a connection that only wait (long
-	// polls, writes to a full standard input). At the bound the next one
-	// waits in its lane.
+	// ParkedRequests bounds the requests of a connection that wait without
+	// holding up others (long polls, writes to a full standard input). At the
+	// bound the next one waits in its lane.
 	ParkedRequests = 4096
+	// ParkedRequestBytes bounds each of them: larger ones wait in their lane.
+	ParkedRequestBytes = 128 << 10
+	// ParkedAnswers is how many of those that have waited make their answers
+	// at the same time, each of which can be as large as what is retained.
+	ParkedAnswers = 4
 	// OutgoingBytes is how much may wait to be written to a connection before
 	// whoever produces it has to wait. A client that reads slowly sets the
 	// pace of its processes by it.
@@ -79,6 +84,10 @@ const (
 	// RememberedWrites is how many accepted write ids are kept to suppress
 	// repeats. The dialect's value.
 	RememberedWrites = 4096
+	// WriteIDBytes bounds each of them.
+	WriteIDBytes = 1 << 10
+	// ProcessIDBytes bounds the id of a process, which is in each of its events.
+	ProcessIDBytes = 64 << 10
 	// CallbackProcessIDBytes bounds the id of a process whose network requests
 	// the client decides. The dialect's value.
 	CallbackProcessIDBytes = 256
@@ -97,6 +106,9 @@ const (
 	PingTimeout = 90 * time.Second
 	// HandshakeTimeout bounds the HTTP request that opens a WebSocket.
 	HandshakeTimeout = 10 * time.Second
+	// CloseTimeout bounds how long the end of a server waits for processes that
+	// have been killed: one in an uninterruptible system call does not die.
+	CloseTimeout = 5 * time.Second
 	// DrainTimeout bounds how long answers are flushed after standard input
 	// has ended.
 	DrainTimeout = 2 * time.Second

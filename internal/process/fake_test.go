@@ -105,20 +105,21 @@ func newFakeLauncher() *fakeLauncher { return &fakeLauncher{children: make(chan 
 
 func (l *fakeLauncher) Check(*protocol.StartParams) error { return l.check }
 
-func (l *fakeLauncher) Launch(ctx context.Context, _ *protocol.StartParams, events spawn.Events) (Child, error) {
+func (l *fakeLauncher) Launch(ctx context.Context, _ *protocol.StartParams, adopt func(Child) spawn.Events) error {
 	if l.gate != nil {
 		select {
 		case <-l.gate:
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
 	if l.fail != nil {
-		return nil, l.fail
+		return l.fail
 	}
-	child := &fakeChild{events: events, killed: make(chan struct{})}
+	child := &fakeChild{killed: make(chan struct{})}
+	child.events = adopt(child)
 	l.children <- child
-	return child, nil
+	return nil
 }
 
 // rig is a table over fake children.

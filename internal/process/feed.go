@@ -130,7 +130,7 @@ func (c *cursor) take() (Event, bool) {
 		p.log.sealed = max(p.log.sealed, seq)
 	}
 	c.sent = seq
-	p.evict()
+	p.evict(0)
 	p.madeRoom()
 	if seq+1 < p.nextSeq {
 		c.wake()

@@ -18,7 +18,8 @@ type outputLog struct {
 	chunks []chunk // oldest first, by rising seq
 	end    uint64
 
-	dropped map[spawn.Stream]uint64 // bytes
+	dropped    map[spawn.Stream]uint64 // bytes, in all
+	droppedSeq uint64                  // the newest number that was dropped
 	// sealed is the highest sequence number that somebody has seen: its chunk
 	// can't grow any more.
 	sealed uint64
@@ -108,17 +109,20 @@ func (l *outputLog) copyOut(dst []byte, c chunk) []byte {
 	return dst
 }
 
-// evict drops the oldest chunks until the rest is within the bounds, but none
-// above the sequence number pinned.
-func (l *outputLog) evict(pinned uint64) {
+// evict drops the oldest chunks until the rest, and a chunk of so many bytes if
+// that is not zero, are within the bounds; but none above the sequence number
+// pinned.
+func (l *outputLog) evict(pinned uint64, more int) {
 	drop := 0
-	kept := l.retained()
+	kept := l.retained() + uint64(more)
+	chunks := len(l.chunks) + min(more, 1)
 	for drop < len(l.chunks) {
 		c := l.chunks[drop]
-		within := kept <= limits.RetainedBytes && len(l.chunks)-drop <= limits.RetainedChunks
+		within := kept <= limits.RetainedBytes && chunks-drop <= limits.RetainedChunks
 		if within || c.seq > pinned {
 			break
 		}
+		l.droppedSeq = c.seq
 		if l.dropped == nil {
 			l.dropped = map[spawn.Stream]uint64{}
 		}

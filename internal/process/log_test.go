@@ -59,7 +59,7 @@ func TestLogAgainstModel(t *testing.T) {
 			},
 			"evict": func(t *rapid.T) {
 				pinned := rapid.Uint64Range(0, next).Draw(t, "pinned")
-				l.evict(pinned)
+				l.evict(pinned, 0)
 				for len(model) > 0 && model[0].seq <= pinned {
 					total := 0
 					for _, e := range model {
@@ -104,7 +104,7 @@ func TestLogKeepsAtMostSoManyChunks(t *testing.T) {
 	var l outputLog
 	for seq := uint64(1); seq <= limits.RetainedChunks+1; seq++ {
 		l.append(seq, spawn.Stdout, []byte{'x'})
-		l.evict(seq)
+		l.evict(seq, 0)
 	}
 	kept := l.after(0)
 	if len(kept) != limits.RetainedChunks || kept[0].seq != 2 {
@@ -119,10 +119,10 @@ func TestLogKeepsAtMostSoManyChunks(t *testing.T) {
 func TestLogMemory(t *testing.T) {
 	var l outputLog
 	for seq := uint64(1); seq <= 10_000; seq++ {
+		l.evict(seq, 1000)
 		l.append(seq, spawn.Stdout, bytes.Repeat([]byte{'x'}, 1000))
-		l.evict(seq)
 	}
-	if len(l.ring) > 2*limits.RetainedBytes {
+	if len(l.ring) > limits.RetainedBytes {
 		t.Errorf("the ring has %d bytes", len(l.ring))
 	}
 	var small outputLog

@@ -116,19 +116,26 @@ func (p *Process) announce() {
 	}
 }
 
-// started makes a spawned child the process's own. If the process was
-// terminated or its table closed meanwhile, it reports false.
-func (p *Process) started(child Child) bool {
+// adopt makes a spawned child the process's own.
+func (p *Process) adopt(child Child) spawn.Events {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.removed {
-		return false
-	}
-	if p.state == starting { // else it has exited already
+	p.child = child
+	if !p.removed {
 		p.moveTo(running)
 	}
-	p.child = child
-	return true
+	return p
+}
+
+// orphan returns the child of a process that was terminated, or whose table was
+// closed, before it had one. It is still starting, for nobody will ask.
+func (p *Process) orphan() Child {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == starting {
+		return p.child
+	}
+	return nil
 }
 
 // heldBytes is how far a feed may fall behind before its process is held back:
@@ -186,22 +193,21 @@ func (p *Process) Output(stream spawn.Stream, b []byte) {
 	// While the feed is behind, what comes goes into the chunk it has not seen.
 	behind := p.cursor != nil && p.cursor.sent+1 < p.nextSeq
 	if behind && p.log.grow(p.nextSeq-1, stream, b) {
-		p.evict()
 		return
 	}
+	p.evict(len(b))
 	p.log.append(p.number(), stream, b)
-	p.evict()
 	p.happened()
 }
 
-// evict drops output beyond what is retained, except what the feed has still
-// to take. The caller holds the lock.
-func (p *Process) evict() {
+// evict drops output beyond what is retained when so much more comes, except
+// what the feed has still to take. The caller holds the lock.
+func (p *Process) evict(more int) {
 	pinned := p.nextSeq
 	if p.cursor != nil {
 		pinned = p.cursor.sent
 	}
-	p.log.evict(pinned)
+	p.log.evict(pinned, more)
 }
 
 // Exited implements [spawn.Events].
@@ -209,8 +215,7 @@ func (p *Process) Exited(code int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state == starting {
-		// The child was quicker than the return of the call that spawned it.
-		p.moveTo(running)
+		return // an orphan, which was never heard of
 	}
 	p.moveTo(exited)
 	p.exitSeq = p.number()
@@ -220,7 +225,12 @@ func (p *Process) Exited(code int) {
 
 // Closed implements [spawn.Events].
 func (p *Process) Closed() {
+	defer p.table.open.Done()
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state == starting {
+		return
+	}
 	p.moveTo(closed)
 	p.closeSeq = p.number()
 	p.stdin.end()
@@ -228,8 +238,6 @@ func (p *Process) Closed() {
 	if !p.removed {
 		p.retention = time.AfterFunc(p.table.config.Retention, func() { p.table.forget(p) })
 	}
-	p.mu.Unlock()
-	p.table.open.Done()
 }
 
 // remove marks the process as unknown and returns its child, if it has one that

@@ -31,24 +31,30 @@ func (t *Table) Read(params *protocol.ReadParams) (*protocol.ReadResult, *Pendin
 
 // Wait returns at the first news, when the time is over or when hurry is
 // closed. It fails with the cause of ctx when that ends first.
-func (r *PendingRead) Wait(ctx context.Context, hurry <-chan struct{}) (*protocol.ReadResult, error) {
+func (r *PendingRead) Wait(ctx context.Context, hurry <-chan struct{}) error {
 	timer := time.NewTimer(milliseconds(*r.params.WaitMs))
 	defer timer.Stop()
-	for over := false; ; {
-		result, news, err := r.p.look(r.params)
-		if err != nil || news == nil || over {
-			return result, err
+	for {
+		news := r.p.quiet(r.params)
+		if news == nil {
+			return nil
 		}
 		select {
 		case <-news:
 		case <-timer.C:
-			over = true
+			return nil
 		case <-hurry:
-			over = true
+			return nil
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return context.Cause(ctx)
 		}
 	}
+}
+
+// Result returns what there is to read now.
+func (r *PendingRead) Result() (*protocol.ReadResult, error) {
+	result, _, err := r.p.look(r.params)
+	return result, err
 }
 
 func errUnknown(id string) error {
@@ -75,10 +81,7 @@ func (p *Process) look(params *protocol.ReadParams) (*protocol.ReadResult, <-cha
 	case p.state == starting:
 		return nil, nil, errStarting(p.id)
 	}
-	var after uint64
-	if params.AfterSeq != nil {
-		after = *params.AfterSeq
-	}
+	after := afterSeq(params)
 	result := &protocol.ReadResult{
 		Chunks:  p.collect(after, params.MaxBytes),
 		NextSeq: p.nextSeq,
@@ -97,10 +100,33 @@ func (p *Process) look(params *protocol.ReadParams) (*protocol.ReadResult, <-cha
 			result.NextSeq = last + 1
 		}
 	}
-	if len(result.Chunks) > 0 || result.Closed || result.Exited && after < p.nextSeq-1 {
-		return result, nil, nil
+	return result, p.quietLocked(after), nil
+}
+
+func afterSeq(params *protocol.ReadParams) uint64 {
+	if params.AfterSeq == nil {
+		return 0
 	}
-	return result, p.nextNews(), nil
+	return *params.AfterSeq
+}
+
+// quiet returns nil if there is something for a read to tell, and otherwise a
+// channel that is closed at the next event.
+func (p *Process) quiet(params *protocol.ReadParams) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.removed {
+		return nil
+	}
+	return p.quietLocked(afterSeq(params))
+}
+
+func (p *Process) quietLocked(after uint64) <-chan struct{} {
+	exitIsNews := p.exitSeq != 0 && after < p.nextSeq-1
+	if len(p.log.after(after)) > 0 || p.closeSeq != 0 || exitIsNews {
+		return nil
+	}
+	return p.nextNews()
 }
 
 // collect copies the retained chunks after a sequence number: as many as stay
@@ -129,18 +155,15 @@ func (p *Process) collect(after uint64, most *uint64) []protocol.Chunk {
 	return chunks
 }
 
-// gap tells what was dropped behind after, if anything was. The caller holds
+// gap tells what was dropped, if any of it was behind after. The caller holds
 // the lock.
 func (p *Process) gap(after uint64) *protocol.ReadExtra {
-	if len(p.log.dropped) == 0 {
+	if after >= p.log.droppedSeq {
 		return nil
 	}
 	first := p.nextSeq
 	if len(p.log.chunks) > 0 {
 		first = p.log.chunks[0].seq
-	}
-	if after >= first-1 {
-		return nil
 	}
 	extra := &protocol.ReadExtra{FirstSeq: first, DroppedBytes: map[protocol.Stream]uint64{}}
 	for stream, n := range p.log.dropped {

@@ -56,8 +56,12 @@ type PendingWrite struct {
 // process reach it in the order of the calls, also those that have to wait for
 // room. The data is kept.
 func (t *Table) Write(params *protocol.WriteParams) (PendingWrite, error) {
-	if params.WriteID == "" {
+	switch n := len(params.WriteID); {
+	case n == 0:
 		return PendingWrite{}, protocol.Errorf(protocol.CodeInvalidParams, "writeId must not be empty")
+	case n > limits.WriteIDBytes:
+		return PendingWrite{}, protocol.Errorf(protocol.CodeInvalidParams,
+			"writeId has %d bytes: at most %d are allowed", n, limits.WriteIDBytes)
 	}
 	p := t.find(params.ProcessID)
 	if p == nil {
@@ -167,6 +171,7 @@ func (p *Process) await(ctx context.Context, w *pendingWrite) (protocol.WriteSta
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.stdin.withdraw(w)
+		p.admitWaiting()
 		return "", context.Cause(ctx)
 	}
 	if w.err != nil {
@@ -264,12 +269,10 @@ func (in *stdin) end() {
 	if in.writing {
 		in.signal()
 	}
-	if !in.failed {
-		for _, w := range in.waiting {
-			close(w.ready)
-		}
-		in.waiting, in.waitingBytes = nil, 0
+	for _, w := range in.waiting {
+		close(w.ready)
 	}
+	in.waiting, in.waitingBytes = nil, 0
 }
 
 // fail refuses writes that wait and those to come: the process was terminated.

@@ -254,3 +254,40 @@ func TestCloseStdinOfATerminal(t *testing.T) {
 		}
 	})
 }
+
+// TestWithdrawnWriteMakesRoom: those behind it go on.
+func TestWithdrawnWriteMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		child := r.start("p")
+		child.full = make(chan struct{})
+		r.write("p", "first", strings.Repeat("x", limits.QueuedWriteBytes-10))
+		large := r.waitingWrite("p", "large", strings.Repeat("y", 100))
+		small := r.waitingWrite("p", "small", "z")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := large.Wait(ctx); err == nil {
+			t.Error("the withdrawn write was accepted")
+		}
+		if status, err := small.Wait(t.Context()); err != nil || status != protocol.WriteAccepted {
+			t.Errorf("%s, error %v", status, err)
+		}
+		close(child.full)
+		synctest.Wait()
+	})
+}
+
+func TestWriteIDLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start("p")
+		id := strings.Repeat("i", limits.WriteIDBytes)
+		if got := r.write("p", id, "x"); got != protocol.WriteAccepted {
+			t.Error(got)
+		}
+		_, err := r.table.Write(&protocol.WriteParams{ProcessID: "p", WriteID: id + "i"})
+		if e, ok := errors.AsType[*protocol.Error](err); !ok || e.Code != protocol.CodeInvalidParams {
+			t.Errorf("got %v", err)
+		}
+	})
+}

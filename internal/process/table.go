@@ -15,10 +15,10 @@ import (
 type Launcher interface {
 	// Check refuses what can't be started whatever the state of the host.
 	Check(params *protocol.StartParams) error
-	// Launch starts a child that reports to events. Closed is called on events
-	// if and only if it returns no error. When ctx ends while there is no child
-	// yet, it fails with the cause.
-	Launch(ctx context.Context, params *protocol.StartParams, events spawn.Events) (Child, error)
+	// Launch starts a child. Before the child reports anything, adopt is called
+	// for whom it reports to; if and only if Launch returns no error. When ctx
+	// ends while there is no child yet, it fails with the cause.
+	Launch(ctx context.Context, params *protocol.StartParams, adopt func(Child) spawn.Events) error
 }
 
 // Config is how a table is run.
@@ -108,8 +108,7 @@ func errStartCanceled(id string) error {
 // launch makes the child of a reserved process.
 func (t *Table) launch(ctx context.Context, p *Process, params *protocol.StartParams) error {
 	t.open.Add(1)
-	child, err := t.launcher.Launch(ctx, params, p)
-	if err != nil {
+	if err := t.launcher.Launch(ctx, params, p.adopt); err != nil {
 		t.open.Done()
 		t.forget(p)
 		if errors.Is(err, errCanceled) {
@@ -117,7 +116,7 @@ func (t *Table) launch(ctx context.Context, p *Process, params *protocol.StartPa
 		}
 		return err
 	}
-	if !p.started(child) {
+	if child := p.orphan(); child != nil {
 		child.Kill()
 		return errStartCanceled(p.id)
 	}
@@ -190,17 +189,21 @@ func (t *Table) Terminate(params *protocol.TerminateParams) bool {
 	}
 	p.mu.Lock()
 	was, child := p.state, p.child
-	if was == running {
+	switch was {
+	case starting:
+		p.removed = true
+	case running:
 		p.stdin.fail()
+	case exited, closed:
 	}
 	p.mu.Unlock()
 	switch was {
 	case starting:
-		t.forget(p)
 		p.cancel()
+		t.forget(p)
 	case running:
 		child.Kill()
-	default:
+	case exited, closed:
 		return false
 	}
 	return true
@@ -235,7 +238,7 @@ func (t *Table) setFeed(f *Feed) {
 		if f != nil {
 			p.cursor = &cursor{feed: f, p: p, sent: p.nextSeq - 1}
 		}
-		p.evict()
+		p.evict(0)
 		p.madeRoom()
 		p.mu.Unlock()
 	}

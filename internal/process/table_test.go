@@ -82,7 +82,10 @@ func TestLongPoll(t *testing.T) {
 				ProcessID: "p", AfterSeq: &after, WaitMs: new(uint64(wait.Milliseconds())),
 			})
 			if pending != nil {
-				result, err = pending.Wait(t.Context(), nil)
+				if err := pending.Wait(t.Context(), nil); err != nil {
+					t.Fatal(err)
+				}
+				result, err = pending.Result()
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -132,7 +135,11 @@ func TestLongPollEnds(t *testing.T) {
 				_, pending, _ := r.table.Read(&protocol.ReadParams{ProcessID: "p", WaitMs: new(uint64(1<<64 - 1))})
 				time.AfterFunc(time.Hour, func() { end(r, cancel, hurry) })
 				began := time.Now()
-				result, err := pending.Wait(ctx, hurry)
+				err := pending.Wait(ctx, hurry)
+				var result *protocol.ReadResult
+				if err == nil {
+					result, err = pending.Result()
+				}
 				if took := time.Since(began); took != time.Hour {
 					t.Errorf("ended after %v", took)
 				}
@@ -236,9 +243,9 @@ type deafLauncher struct {
 	gate chan struct{}
 }
 
-func (l deafLauncher) Launch(_ context.Context, params *protocol.StartParams, events spawn.Events) (Child, error) {
+func (l deafLauncher) Launch(_ context.Context, params *protocol.StartParams, adopt func(Child) spawn.Events) error {
 	<-l.gate
-	return l.fakeLauncher.Launch(context.Background(), params, events)
+	return l.fakeLauncher.Launch(context.Background(), params, adopt)
 }
 
 // TestLateStartLeavesNewcomer: a start that was terminated, and comes to an end
@@ -380,6 +387,16 @@ func TestGapIsTold(t *testing.T) {
 		if got := r.read("p", 3); got.Airlock != nil {
 			t.Errorf("a gap before what was asked for: %+v", got.Airlock)
 		}
+		child.events.Exited(0)
+		for range limits.RetainedBytes / limits.ChunkBytes {
+			child.events.Output(spawn.Stdout, block)
+		}
+		// Only the exit is missing between the newest that was dropped and
+		// the oldest that is kept.
+		if got := r.read("p", blocks); got.Airlock != nil || got.Chunks[0].Seq != blocks+2 {
+			t.Errorf("from %d, a gap: %+v", got.Chunks[0].Seq, got.Airlock)
+		}
+		child.events.Closed()
 	})
 }
 

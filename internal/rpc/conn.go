@@ -47,8 +47,10 @@ type Reply struct {
 	// it can't be queued any more.
 	Sent func()
 	// Wait, if set, is called for the outcome, and the fields above are unused.
+	// What it returns may have one again.
 	Wait func(ctx context.Context) Reply
-	// Parked lets the next request begin while Wait runs: it only waits.
+	// Parked lets the next request begin while Wait runs: it holds next to
+	// nothing. What takes memory belongs into a second Wait.
 	Parked bool
 }
 
@@ -82,10 +84,6 @@ type Config struct {
 	DrainTimeout time.Duration
 }
 
-// ErrViolation ends a connection whose peer has sent what the dialect does not
-// allow.
-var ErrViolation = errors.New("protocol violation")
-
 // Conn is one connection.
 type Conn struct {
 	transport transport.Conn
@@ -93,7 +91,8 @@ type Conn struct {
 	config    Config
 	out       *outgoing
 	calls     *calls
-	parked    chan struct{} // a place for each request that only waits
+	parked    chan struct{} // a place for each request that waits beside its lane
+	answering chan struct{} // a place for each of these that makes its answer
 	hurry     chan struct{} // closed when there is nothing more to wait for
 }
 
@@ -103,15 +102,18 @@ func New(t transport.Conn, h Handler, config Config) *Conn {
 	return &Conn{
 		transport: t, handler: h, config: config,
 		out: newOutgoing(t), calls: newCalls(config.Calls),
-		parked: make(chan struct{}, limits.ParkedRequests),
-		hurry:  make(chan struct{}),
+		parked:    make(chan struct{}, limits.ParkedRequests),
+		answering: make(chan struct{}, limits.ParkedAnswers),
+		hurry:     make(chan struct{}),
 	}
 }
 
 // Notify queues the message that build appends to an empty buffer, which must
 // be a whole notification. It waits while the queue is full, and fails when the
 // connection is over. [Conn.Flush] must follow when there is no more to queue.
-func (c *Conn) Notify(build func(dst []byte) []byte) error { return c.out.add(build, false) }
+func (c *Conn) Notify(build func(dst []byte) []byte) error {
+	return c.out.add(context.Background(), build, false)
+}
 
 // Flush has everything written that has been queued.
 func (c *Conn) Flush() { c.out.flush() }
@@ -141,9 +143,14 @@ func (c *Conn) Serve(ctx context.Context) error {
 		cancel(transport.ErrClosed)
 		lanes.finish()
 	})
+	// Who waits for room to read on does not see the connection's end.
+	writer.Go(func() {
+		<-c.transport.Done()
+		c.out.fail(transport.ErrClosed)
+	})
 
 	err := c.read(requests, lanes)
-	if err == io.EOF || errors.Is(err, ErrViolation) {
+	if err == io.EOF || errors.Is(err, transport.ErrViolation) {
 		c.drain(lanes, &writer)
 	}
 	reason := err
@@ -190,7 +197,7 @@ func (c *Conn) receive(ctx context.Context, lanes *lanes, data []byte) error {
 	if err == nil && m.Kind == KindResponse {
 		m.Result = bytes.Clone(m.Result)
 		if !c.calls.answer(m) {
-			return ErrViolation
+			return transport.ErrViolation
 		}
 		return nil
 	}
@@ -246,7 +253,7 @@ func (c *Conn) answer(id ID, reply Reply) {
 		result, err = protocol.Encode(reply.Result)
 	}
 	// A queue that is over answers nobody: the connection ends by itself.
-	_ = c.out.add(func(dst []byte) []byte {
+	_ = c.out.add(context.Background(), func(dst []byte) []byte {
 		if err != nil {
 			return appendError(dst, id, wireError(err))
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,8 +58,9 @@ func (s *scripted) Write(batch [][]byte) error {
 	return nil
 }
 
-func (s *scripted) Close(reason error) { s.once.Do(func() { s.reason = reason; close(s.done) }) }
-func (s *scripted) Origin() string     { return "JSON-RPC message from test" }
+func (s *scripted) Close(reason error)    { s.once.Do(func() { s.reason = reason; close(s.done) }) }
+func (s *scripted) Done() <-chan struct{} { return s.done }
+func (s *scripted) Origin() string        { return "JSON-RPC message from test" }
 
 // testHandler answers "echo" with its parameters at once, "slow" when release
 // is closed, "park" likewise but without holding its place.
@@ -111,7 +113,7 @@ func (h *testHandler) Begin(_ context.Context, r Request) Reply {
 
 func (h *testHandler) Notification(_ context.Context, method string, _ jsontext.Value) error {
 	if method == "bad" {
-		return ErrViolation
+		return transport.ErrViolation
 	}
 	h.notified = append(h.notified, method)
 	h.handshaking = false
@@ -351,10 +353,10 @@ func TestViolation(t *testing.T) {
 				r := newRig(t, 1).serve()
 				r.send(request(1, "echo"), request(2, "park"), violation, request(3, "echo"))
 				r.want(result(1), `{"id":2,"result":"hurried"}`)
-				if err := <-r.over; !errors.Is(err, ErrViolation) {
+				if err := <-r.over; !errors.Is(err, transport.ErrViolation) {
 					t.Error(err)
 				}
-				if r.reason != nil && !errors.Is(r.reason, ErrViolation) {
+				if r.reason != nil && !errors.Is(r.reason, transport.ErrViolation) {
 					t.Errorf("closed with %v", r.reason)
 				}
 			})
@@ -510,7 +512,7 @@ func TestCallsAreBounded(t *testing.T) {
 		r.send(fmt.Sprintf(`{"id":%d,"result":1}`, limits.CallsInFlight+1))
 		r.silence()
 		r.send(`{"id":1,"result":1}`)
-		if err := <-r.over; !errors.Is(err, ErrViolation) {
+		if err := <-r.over; !errors.Is(err, transport.ErrViolation) {
 			t.Error(err)
 		}
 	})
@@ -538,5 +540,119 @@ func TestStalledPeer(t *testing.T) {
 		if failed == nil {
 			t.Error("still waiting")
 		}
+	})
+}
+
+// TestLargeAnswerIsNotStarved: however busy the queue is, a message larger than
+// its bound gets its turn.
+func TestLargeAnswerIsNotStarved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1).serve()
+		go func() { // as the pump of a busy process
+			for r.conn.Notify(func(dst []byte) []byte { return append(dst, make([]byte, 64<<10)...) }) == nil {
+			}
+		}()
+		synctest.Wait()
+		big := strings.Repeat("x", 2*limits.OutgoingBytes)
+		r.send(fmt.Sprintf(`{"id":1,"method":"echo","params":"%s"}`, big))
+		for range 100 {
+			if len(<-r.out) > len(big) {
+				r.end()
+				return
+			}
+		}
+		t.Error("the answer did not come")
+		r.end()
+	})
+}
+
+// TestEndIsSeenWhileReadingIsStopped: a connection that has ended does not last
+// because nothing is read from it any more.
+func TestEndIsSeenWhileReadingIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1).serve()
+		for id := range 3 * limits.QueuedRequests {
+			r.send(request(id, "slow"))
+		}
+		synctest.Wait()
+		r.scripted.Close(nil) // the transport has found the peer to be gone
+		<-r.over
+	})
+}
+
+// TestParkedAnswersAreMadeInTurn: what takes memory is done for few at a time.
+func TestParkedAnswersAreMadeInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &collectHandler{testHandler: &testHandler{release: make(chan struct{})}, collect: make(chan struct{})}
+		s := newScripted()
+		c := New(s, h, Config{Concurrency: 1})
+		over := make(chan error, 1)
+		go func() { over <- c.Serve(t.Context()) }()
+		const count = 100
+		for id := range count {
+			s.in <- request(id, "park")
+		}
+		synctest.Wait()
+		close(h.release)
+		synctest.Wait()
+		if n := h.collecting.Load(); n != limits.ParkedAnswers {
+			t.Errorf("%d at the same time", n)
+		}
+		close(h.collect)
+		for range count {
+			<-s.out
+		}
+		c.Close(transport.ErrClosed)
+		<-over
+	})
+}
+
+// collectHandler has requests that wait and then take memory.
+type collectHandler struct {
+	*testHandler
+	collect    chan struct{}
+	collecting atomic.Int64
+}
+
+func (h *collectHandler) Begin(context.Context, Request) Reply {
+	return Reply{Parked: true, Wait: func(context.Context) Reply {
+		<-h.release
+		return Reply{Wait: func(context.Context) Reply {
+			h.collecting.Add(1)
+			<-h.collect
+			return Reply{Result: 1}
+		}}
+	}}
+}
+
+// TestLargeRequestsAreNotParked: what is parked must not hold much.
+func TestLargeRequestsAreNotParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1).serve()
+		r.send(fmt.Sprintf(`{"id":1,"method":"park","params":"%s"}`, strings.Repeat("x", limits.ParkedRequestBytes)))
+		r.send(request(2, "echo"))
+		r.silence()
+		close(r.h.release)
+		<-r.out
+		r.want(result(2))
+		r.end()
+	})
+}
+
+// TestCallEndsWithItsContext, also when the peer does not read.
+func TestCallEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1).serve()
+		go func() {
+			for r.conn.Notify(func(dst []byte) []byte { return append(dst, make([]byte, 64<<10)...) }) == nil {
+			}
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := r.conn.Call(ctx, "ask", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		r.end()
 	})
 }

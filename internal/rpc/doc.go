@@ -13,8 +13,7 @@
 // # Back-pressure
 //
 // Messages to be sent wait in a queue bounded in bytes; whoever adds to a full
-// one waits. When the lanes are full reading stops, and the end of the connection
-// is noticed at the next write only. Writing never waits for
+// one waits. When the lanes are full reading stops. Writing never waits for
 // reading, so that a client that sends any number of requests and reads the
 // answers always gets all of them.
 //

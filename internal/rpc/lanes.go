@@ -59,26 +59,41 @@ func (c *Conn) work(ctx context.Context, all *lanes, l *lane) {
 			continue // nobody is there to be answered
 		}
 		l.places <- struct{}{}
-		reply := c.begin(ctx, next)
-		place := l.places
-		if reply.Wait != nil && reply.Parked {
-			select {
-			case c.parked <- struct{}{}:
+		id, reply := next.id, c.begin(ctx, next)
+		switch {
+		case reply.Wait != nil && reply.Parked && next.size <= limits.ParkedRequestBytes && c.park():
+			<-l.places
+			all.workers.Go(func() { c.finishParked(ctx, id, reply) })
+		case reply.Wait == nil || cap(l.places) == 1:
+			c.finish(ctx, id, reply)
+			<-l.places
+		default:
+			all.workers.Go(func() {
+				c.finish(ctx, id, reply)
 				<-l.places
-				place = c.parked
-			default: // too many wait already: this one keeps its place
-			}
+			})
 		}
-		if reply.Wait == nil || place == l.places && cap(place) == 1 {
-			c.finish(ctx, next.id, reply)
-			<-place
-			continue
-		}
-		all.workers.Go(func() {
-			c.finish(ctx, next.id, reply)
-			<-place
-		})
 	}
+}
+
+// park takes a place beside the lane, if there is one.
+func (c *Conn) park() bool {
+	select {
+	case c.parked <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// finishParked waits beside the lane, and then answers in turn: many that have
+// waited for the same must not make their answers all at once.
+func (c *Conn) finishParked(ctx context.Context, id ID, reply Reply) {
+	defer func() { <-c.parked }()
+	reply = reply.Wait(ctx)
+	c.answering <- struct{}{}
+	defer func() { <-c.answering }()
+	c.finish(ctx, id, reply)
 }
 
 // lane is a queue of requests in order of arrival, bounded in number and bytes.

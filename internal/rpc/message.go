@@ -257,15 +257,11 @@ func parseError(v jsontext.Value) (*protocol.Error, error) {
 	return &e, nil
 }
 
-// appendRequest appends a request, or a notification if id is absent.
+// appendRequest appends a request.
 func appendRequest(dst []byte, id ID, method string, params []byte) []byte {
-	dst = append(dst, '{')
-	if id != (ID{}) {
-		dst = append(dst, `"id":`...)
-		dst = append(dst, id.text...)
-		dst = append(dst, ',')
-	}
-	dst = append(dst, `"method":`...)
+	dst = append(dst, `{"id":`...)
+	dst = append(dst, id.text...)
+	dst = append(dst, `,"method":`...)
 	dst = appendQuoted(dst, method)
 	if params != nil {
 		dst = append(dst, `,"params":`...)

@@ -134,7 +134,6 @@ func TestTrace(t *testing.T) {
 func TestAppend(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{string(appendRequest(nil, numberID(7), "a\"b", []byte(`{"x":1}`))), `{"id":7,"method":"a\"b","params":{"x":1}}`},
-		{string(appendRequest(nil, ID{}, "m", nil)), `{"method":"m"}`},
 		{string(appendResult(nil, ID{`"abc"`}, []byte(`[]`))), `{"id":"abc","result":[]}`},
 		{
 			string(appendError(nil, parseErrorID, protocol.Errorf(protocol.CodeInvalidRequest, "not \xff"))),

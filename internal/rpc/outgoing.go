@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"cmp"
+	"context"
 	"sync"
 
 	"github.com/airlock-exec/airlock/internal/limits"
@@ -46,29 +48,42 @@ const (
 	directBytes = 16 << 10
 )
 
-// add queues the message that build appends to an empty buffer, once there is
-// room. A message larger than the bound waits for an empty queue. An error means
-// that the connection is over. What is added without a flush is written at the
-// next one, or when much has gathered.
-func (o *outgoing) add(build func(dst []byte) []byte, flush bool) error {
+// add queues the message that build appends to an empty buffer, once the queue
+// is below its bound. An error means that the connection is over, or ctx. What
+// is added without a flush is written at the next one, or when much has
+// gathered.
+func (o *outgoing) add(ctx context.Context, build func(dst []byte) []byte, flush bool) error {
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, o.wakeAdders)()
+	}
 	buffer := buffers.Get().(*[]byte)
 	message := build((*buffer)[:0])
 
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.err == nil && o.bytes > 0 && o.bytes+len(message) > o.limit {
+	for o.err == nil && ctx.Err() == nil && o.bytes >= o.limit {
 		o.room.Wait()
 	}
-	if o.err != nil {
+	if err := cmp.Or(o.err, context.Cause(ctx)); err != nil {
 		recycle(message)
-		return o.err
+		return err
 	}
 	o.queue = append(o.queue, message)
 	o.bytes += len(message)
-	if flush || o.bytes > directBytes {
+	switch {
+	case ctx.Done() != nil:
+		o.work.Signal() // a write would not end with ctx
+	case flush || o.bytes > directBytes:
 		o.flushLocked()
 	}
 	return o.err
+}
+
+// wakeAdders has those that wait for room look again.
+func (o *outgoing) wakeAdders() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.room.Broadcast()
 }
 
 // flush has everything written that has been added.

@@ -65,10 +65,10 @@ func (a *Attachment) run() {
 func appendEvent(dst []byte, e process.Event) []byte {
 	switch e.Kind {
 	case process.EventExited:
-		return appendNotification(dst, protocol.NotificationProcessExited,
+		return protocol.AppendNotification(dst, protocol.NotificationProcessExited,
 			&protocol.ExitedNotification{ProcessID: e.ProcessID, Seq: e.Seq, ExitCode: e.ExitCode})
 	case process.EventClosed:
-		return appendNotification(dst, protocol.NotificationProcessClosed,
+		return protocol.AppendNotification(dst, protocol.NotificationProcessClosed,
 			&protocol.ClosedNotification{ProcessID: e.ProcessID, Seq: e.Seq})
 	default:
 		return protocol.AppendOutputNotification(dst, &protocol.OutputNotification{
@@ -76,17 +76,4 @@ func appendEvent(dst []byte, e process.Event) []byte {
 			Stream: process.StreamName(e.Stream), Chunk: e.Data,
 		})
 	}
-}
-
-func appendNotification(dst []byte, method string, params any) []byte {
-	encoded, err := protocol.Encode(params)
-	if err != nil {
-		// Ids have been decoded from UTF-8 and the rest are numbers.
-		panic("session: encoding " + method + ": " + err.Error())
-	}
-	dst = append(dst, `{"method":"`...)
-	dst = append(dst, method...)
-	dst = append(dst, `","params":`...)
-	dst = append(dst, encoded...)
-	return append(dst, '}')
 }

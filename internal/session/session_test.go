@@ -41,9 +41,10 @@ func (c *child) Kill() {
 type launcher struct{ newest *child }
 
 func (*launcher) Check(*protocol.StartParams) error { return nil }
-func (l *launcher) Launch(_ context.Context, _ *protocol.StartParams, events spawn.Events) (process.Child, error) {
-	l.newest = &child{events: events}
-	return l.newest, nil
+func (l *launcher) Launch(_ context.Context, _ *protocol.StartParams, adopt func(process.Child) spawn.Events) error {
+	l.newest = &child{}
+	l.newest.events = adopt(l.newest)
+	return nil
 }
 
 // peer keeps what it is told.

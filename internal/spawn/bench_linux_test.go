@@ -65,7 +65,7 @@ func (s *sink) Closed()                   { close(s.closed) }
 
 func runToEnd(b *testing.B, s *Spawner, cmd *Command) int64 {
 	ev := &sink{closed: make(chan struct{})}
-	if _, err := s.Start(cmd, ev); err != nil {
+	if _, err := startFor(s, cmd, ev); err != nil {
 		b.Fatal(err)
 	}
 	<-ev.closed
@@ -180,7 +180,7 @@ func BenchmarkIdleTTY(b *testing.B) {
 		processes := make([]*Process, n)
 		for i := range n {
 			sinks[i] = &sink{closed: make(chan struct{})}
-			p, err := s.Start(onTerminal(&Command{Argv: []string{"/bin/sleep", "1000"}, Dir: "/"}), sinks[i])
+			p, err := startFor(s, onTerminal(&Command{Argv: []string{"/bin/sleep", "1000"}, Dir: "/"}), sinks[i])
 			if err != nil {
 				b.Fatal(err)
 			}

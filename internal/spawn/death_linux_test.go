@@ -31,7 +31,7 @@ func helperDeathSignal() {
 // helperDie spawns a process, prints its id and waits for its own end.
 func helperDie() {
 	s := New()
-	p, err := s.Start(&Command{Argv: []string{"/bin/sleep", "1000"}, Dir: "/", Env: testEnv}, newRecord())
+	p, err := startFor(s, &Command{Argv: []string{"/bin/sleep", "1000"}, Dir: "/", Env: testEnv}, newRecord())
 	fmt.Println(p.PID(), err)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }

@@ -96,7 +96,7 @@ func TestStartErrors(t *testing.T) {
 				if test.change != nil {
 					test.change(cmd)
 				}
-				p, err := s.Start(cmd, newRecord())
+				p, err := startFor(s, cmd, newRecord())
 				if err == nil {
 					p.Kill()
 					t.Fatal("no error")
@@ -111,7 +111,7 @@ func TestStartErrors(t *testing.T) {
 			})
 		}
 	}
-	_, err := s.Start(&Command{Argv: []string{"/nonexistent/x"}, Dir: dir}, newRecord())
+	_, err := startFor(s, &Command{Argv: []string{"/nonexistent/x"}, Dir: dir}, newRecord())
 	if !errors.Is(err, syscall.ENOENT) {
 		t.Errorf("errors.Is(%v, ENOENT) = false", err)
 	}
@@ -168,7 +168,7 @@ func TestSearch(t *testing.T) {
 			}
 			r := newRecord()
 			var got string
-			if _, err := s.Start(cmd, r); err != nil {
+			if _, err := startFor(s, cmd, r); err != nil {
 				got = err.Error()
 			} else {
 				<-r.closed
@@ -198,7 +198,7 @@ func TestRunsWhatWasJustWritten(t *testing.T) {
 					return
 				}
 				r := newRecord()
-				if _, err := s.Start(&Command{Argv: []string{path}, Dir: "/"}, r); err != nil {
+				if _, err := startFor(s, &Command{Argv: []string{path}, Dir: "/"}, r); err != nil {
 					t.Error(err)
 					return
 				}
@@ -219,7 +219,7 @@ func TestRefusesBusyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	_, err = s.Start(&Command{Argv: []string{path}, Dir: "/"}, newRecord())
+	_, err = startFor(s, &Command{Argv: []string{path}, Dir: "/"}, newRecord())
 	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Failed || e.Error() != "Text file busy (os error 26)" {
 		t.Errorf("error %v, want Text file busy (os error 26)", err)
 	}

@@ -167,7 +167,7 @@ func TestExitOfHeldProcess(t *testing.T) {
 		case <-release:
 		}
 	}
-	p, err := s.Start(cmd, r)
+	p, err := startFor(s, cmd, r)
 	if err != nil {
 		t.Fatal(err)
 	}

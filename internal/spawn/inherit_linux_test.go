@@ -35,7 +35,7 @@ func helperRun() {
 	s := New()
 	defer s.Close()
 	r := newRecord()
-	if _, err := s.Start(&Command{Argv: os.Args[1:], Dir: "/", Env: testEnv}, r); err != nil {
+	if _, err := startFor(s, &Command{Argv: os.Args[1:], Dir: "/", Env: testEnv}, r); err != nil {
 		fmt.Println(err)
 		return
 	}

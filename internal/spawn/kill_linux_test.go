@@ -74,7 +74,7 @@ func TestKillKeepsTail(t *testing.T) {
 		if i%2 == 0 {
 			r.admit = func(stop <-chan struct{}) { <-stop }
 		}
-		p, err := s.Start(cmd, r)
+		p, err := startFor(s, cmd, r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestKillFromEvents(t *testing.T) {
 	t.Parallel()
 	s := newSpawner(t)
 	r := &killer{record: newRecord(), process: make(chan *Process, 1)}
-	p, err := s.Start(shell("sleep 1000 & exit 3"), r)
+	p, err := startFor(s, shell("sleep 1000 & exit 3"), r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ func TestClose(t *testing.T) {
 			t.Errorf("events %q, exit code %d; want %q, 137", got, r.code, "exited closed")
 		}
 	}
-	_, err := s.Start(shell("true"), newRecord())
+	_, err := startFor(s, shell("true"), newRecord())
 	if e, ok := err.(*Error); !ok || e.Kind != Failed {
 		t.Errorf("Start after Close: %v, want an error of kind Failed", err)
 	}
@@ -83,7 +83,7 @@ func TestCloseWhileStarting(t *testing.T) {
 		for range 4 {
 			starts.Go(func() {
 				r := newRecord()
-				if _, err := s.Start(shell("sleep 1000"), r); err == nil {
+				if _, err := startFor(s, shell("sleep 1000"), r); err == nil {
 					<-r.closed
 				}
 			})

@@ -35,7 +35,7 @@ type state int
 const (
 	running   state = iota
 	exited          // the leader is dead, its last output is being read
-	announced       // Exited has been called; others may hold the streams
+	announced       // the exit is known; others may hold the streams
 )
 
 func newProcess(c child, input *os.File, tty bool, streams []*stream) *Process {
@@ -112,6 +112,7 @@ func (p *Process) supervise() {
 		// Nothing more can come. Told without a pause, the exit and the close
 		// can travel together.
 		p.release()
+		p.enter(announced, true)
 		p.events.Exited(code)
 	} else {
 		p.events.Exited(code)

@@ -92,7 +92,7 @@ func startWithRoom(s *Spawner, tty bool, program string, room int) (ok bool, err
 		onTerminal(cmd)
 	}
 	r := newRecord()
-	_, failure := s.Start(cmd, r)
+	_, failure := startFor(s, cmd, r)
 	free(len(fill))
 	if failure == nil {
 		<-r.closed
@@ -139,7 +139,7 @@ func runMany(n int) {
 					onTerminal(cmd)
 				}
 				r := newRecord()
-				p, err := s.Start(cmd, r)
+				p, err := startFor(s, cmd, r)
 				if err != nil {
 					fmt.Println(err)
 					return
@@ -188,7 +188,7 @@ func helperIdle() {
 			onTerminal(cmd)
 		}
 		r := newRecord()
-		p, err := s.Start(cmd, r)
+		p, err := startFor(s, cmd, r)
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -54,8 +54,8 @@ const (
 	Terminal
 )
 
-// Events receives what a process does. Calls may come before Start has
-// returned.
+// Events receives what a process does, from after it has been adopted on. Calls
+// may come before Start has returned.
 type Events interface {
 	// Admit blocks while the child shall be held back; it returns at once when
 	// stop is closed. It is called before each read of a stream, by the
@@ -102,16 +102,17 @@ func New() *Spawner {
 
 var errClosed = errors.New("processes can no longer be started: the executor is shutting down")
 
-// Start starts a process and returns when its program has been executed. An
-// error is an *[Error].
-func (s *Spawner) Start(cmd *Command, ev Events) (*Process, error) {
+// Start starts a process and returns when its program has been executed. Before
+// anything is reported it calls adopt, once, for whom to report to. An error is
+// an *[Error]; then adopt has not been called.
+func (s *Spawner) Start(cmd *Command, adopt func(*Process) Events) error {
 	if err := check(cmd); err != nil {
-		return nil, err
+		return err
 	}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return nil, &Error{Kind: Failed, Err: errClosed}
+		return &Error{Kind: Failed, Err: errClosed}
 	}
 	s.live.Add(1)
 	s.mu.Unlock()
@@ -119,14 +120,14 @@ func (s *Spawner) Start(cmd *Command, ev Events) (*Process, error) {
 	p, err := s.system.launch(cmd)
 	if err != nil {
 		s.live.Done()
-		return nil, startError(err)
+		return startError(err)
 	}
 
 	s.mu.Lock()
 	s.processes[p] = struct{}{}
 	late := s.closed
 	s.mu.Unlock()
-	p.run(ev, func() {
+	p.run(adopt(p), func() {
 		s.mu.Lock()
 		delete(s.processes, p)
 		s.mu.Unlock()
@@ -135,7 +136,7 @@ func (s *Spawner) Start(cmd *Command, ev Events) (*Process, error) {
 	if late {
 		p.Kill()
 	}
-	return p, nil
+	return nil
 }
 
 // Close kills the processes that are left, waits until all have closed, and

@@ -138,7 +138,7 @@ func onTerminal(cmd *Command) *Command {
 func start(t testing.TB, s *Spawner, cmd *Command) (*Process, *record) {
 	t.Helper()
 	r := newRecord()
-	p, err := s.Start(cmd, r)
+	p, err := startFor(s, cmd, r)
 	if err != nil {
 		t.Fatalf("Start(%q): %v", cmd.Argv, err)
 	}
@@ -158,4 +158,10 @@ func output(t testing.TB, s *Spawner, cmd *Command) string {
 		t.Errorf("%q wrote to standard error: %s", cmd.Argv, e)
 	}
 	return r.text(Stdout)
+}
+
+// startFor starts a process that reports to ev.
+func startFor(s *Spawner, cmd *Command, ev Events) (p *Process, err error) {
+	err = s.Start(cmd, func(started *Process) Events { p = started; return ev })
+	return p, err
 }

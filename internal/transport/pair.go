@@ -17,11 +17,17 @@ const messageCost = 64
 // What was written before one side closed can still be read by the other.
 func Pair() (a, b Conn) {
 	ab, ba := newQueue(), newQueue()
-	return &pairConn{in: ba, out: ab}, &pairConn{in: ab, out: ba}
+	return newPairConn(ba, ab), newPairConn(ab, ba)
 }
 
 type pairConn struct {
 	in, out *queue
+	closing sync.Once
+	done    chan struct{} // closed by Close
+}
+
+func newPairConn(in, out *queue) *pairConn {
+	return &pairConn{in: in, out: out, done: make(chan struct{})}
 }
 
 func (c *pairConn) Read() ([]byte, error) { return c.in.get() }
@@ -37,9 +43,16 @@ func (c *pairConn) Write(batch [][]byte) error {
 
 // Close ends both directions. What this side has not yet read is dropped.
 func (c *pairConn) Close(error) {
-	c.out.close(false)
-	c.in.close(true)
+	c.closing.Do(func() {
+		c.out.close(false)
+		c.in.close(true)
+		close(c.done)
+	})
 }
+
+// Done is closed by Close only: what the peer wrote before it closed is still to
+// be read.
+func (c *pairConn) Done() <-chan struct{} { return c.done }
 
 func (c *pairConn) Origin() string { return "JSON-RPC message from exec-server in process" }
 

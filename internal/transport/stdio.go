@@ -27,6 +27,9 @@ type stdioConn struct {
 	done    chan struct{} // closed by Close
 }
 
+// Done is closed by Close.
+func (c *stdioConn) Done() <-chan struct{} { return c.done }
+
 // NewStdio returns a connection over a pair of byte streams: the executor's own
 // standard input and output, or those of a child process.
 //

@@ -26,6 +26,10 @@ type Conn interface {
 	// the transport can say so, the peer is told the reason first.
 	Close(reason error)
 
+	// Done is closed when the connection has ended, by Close or because the
+	// transport has found the peer to be gone.
+	Done() <-chan struct{}
+
 	// Origin names the kind of connection and the peer as error texts show it,
 	// such as "websocket JSON-RPC message from exec-server websocket
 	// 127.0.0.1:4242" or "JSON-RPC message from exec-server stdio".
@@ -40,6 +44,10 @@ var (
 	ErrMessageTooBig = errors.New("message too big")
 	// ErrInvalidUTF8: the peer sent text that is not UTF-8.
 	ErrInvalidUTF8 = errors.New("text message is not valid UTF-8")
+	// ErrViolation: the peer has sent what the layer above does not allow.
+	ErrViolation = errors.New("protocol violation")
+	// ErrGoingAway: this side shuts down.
+	ErrGoingAway = errors.New("going away")
 	// ErrPingTimeout: the peer has not been heard of for too long.
 	ErrPingTimeout = errors.New("peer does not answer pings")
 )

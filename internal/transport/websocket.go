@@ -125,7 +125,7 @@ func (l *Listener) Close() {
 	l.closed = true
 	for conn := range l.conns {
 		// Together, because each may take as long as closeTimeout.
-		l.running.Go(func() { conn.Close(errGoingAway) })
+		l.running.Go(func() { conn.Close(ErrGoingAway) })
 	}
 	l.mu.Unlock()
 	_ = l.server.Close()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,9 +23,6 @@ const (
 	// firstBuffer is the smallest one.
 	firstBuffer = 4 << 10
 )
-
-// errGoingAway is the reason to close connections when the listener closes.
-var errGoingAway = errors.New("going away")
 
 // wsConn is a WebSocket, on either side.
 //
@@ -78,6 +74,8 @@ func (c *wsConn) start(ws *websocket.Conn) {
 }
 
 func (c *wsConn) Origin() string { return c.origin }
+
+func (c *wsConn) Done() <-chan struct{} { return c.done }
 
 // Read returns the next text or binary message.
 func (c *wsConn) Read() ([]byte, error) {
@@ -167,20 +165,19 @@ func (c *wsConn) Close(reason error) {
 	<-c.controlDone
 }
 
-// closeStatus translates a reason for Close. What is not known here is what the
-// layer above found wrong with the peer's messages.
+// closeStatus translates a reason for Close.
 func closeStatus(reason error) websocket.StatusCode {
 	switch {
-	case reason == nil, errors.Is(reason, ErrClosed), errors.Is(reason, net.ErrClosed):
-		return websocket.StatusNormalClosure
-	case errors.Is(reason, errGoingAway), errors.Is(reason, context.Canceled):
+	case errors.Is(reason, ErrGoingAway), errors.Is(reason, context.Canceled):
 		return websocket.StatusGoingAway
+	case errors.Is(reason, ErrViolation):
+		return websocket.StatusProtocolError
 	case errors.Is(reason, ErrMessageTooBig):
 		return websocket.StatusMessageTooBig
 	case errors.Is(reason, ErrInvalidUTF8):
 		return websocket.StatusInvalidFramePayloadData
 	default:
-		return websocket.StatusProtocolError
+		return websocket.StatusNormalClosure
 	}
 }
 

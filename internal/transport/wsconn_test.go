@@ -153,11 +153,11 @@ func TestClose(t *testing.T) {
 	}{
 		"nil":         {nil, 1000},
 		"closed":      {fmt.Errorf("x: %w", ErrClosed), 1000},
-		"going away":  {errGoingAway, 1001},
+		"going away":  {ErrGoingAway, 1001},
 		"cancelled":   {context.Canceled, 1001},
 		"too big":     {ErrMessageTooBig, 1009},
 		"UTF-8":       {ErrInvalidUTF8, 1007},
-		"a violation": {errors.New("unexpected notification"), 1002},
+		"a violation": {ErrViolation, 1002},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, conn := connect(t, l, conns)

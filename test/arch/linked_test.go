@@ -26,6 +26,7 @@ var linked = map[string]string{
 	"github.com/go-json-experiment/json": "decodes JSON case-sensitively and refuses duplicate names and bad UTF-8",
 	"github.com/golang-jwt/jwt/v5":       "checks signed bearer tokens",
 	"github.com/pelletier/go-toml/v2":    "reads the configuration file and refuses unknown keys, with line numbers",
+	"github.com/segmentio/asm":           "base64 in vector instructions: ten times as fast, and all output passes through it",
 	"golang.org/x/sys":                   "system calls that package syscall lacks",
 	"golang.org/x/term":                  "puts the user's terminal into raw mode for `airlock run -t`",
 }
