@@ -555,6 +555,7 @@ func TestLargeAnswerIsNotStarved(t *testing.T) {
 		synctest.Wait()
 		big := strings.Repeat("x", 2*limits.OutgoingBytes)
 		r.send(fmt.Sprintf(`{"id":1,"method":"echo","params":"%s"}`, big))
+		synctest.Wait() // it is in line
 		for range 100 {
 			if len(<-r.out) > len(big) {
 				r.end()

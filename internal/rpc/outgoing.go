@@ -3,6 +3,7 @@ package rpc
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/airlock-exec/airlock/internal/limits"
@@ -20,11 +21,11 @@ type outgoing struct {
 	limit     int
 
 	mu      sync.Mutex
-	room    sync.Cond // bytes or err changed
 	work    sync.Cond // queue, writing, ending or err changed
 	queue   [][]byte
-	bytes   int  // in the queue and being written
-	writing bool // somebody is in transport.Write
+	bytes   int             // in the queue and being written
+	waiting []chan struct{} // those that wait for room, first come first served
+	writing bool            // somebody is in transport.Write
 	ending  bool
 	err     error // why nothing can be sent any more
 
@@ -33,7 +34,7 @@ type outgoing struct {
 
 func newOutgoing(t transport.Conn) *outgoing {
 	o := &outgoing{transport: t, limit: limits.OutgoingBytes}
-	o.room.L, o.work.L = &o.mu, &o.mu
+	o.work.L = &o.mu
 	return o
 }
 
@@ -49,20 +50,17 @@ const (
 )
 
 // add queues the message that build appends to an empty buffer, once the queue
-// is below its bound. An error means that the connection is over, or ctx. What
-// is added without a flush is written at the next one, or when much has
-// gathered.
+// is below its bound and those that came before have had their turn. An error
+// means that the connection is over, or ctx. What is added without a flush is
+// written at the next one, or when much has gathered.
 func (o *outgoing) add(ctx context.Context, build func(dst []byte) []byte, flush bool) error {
-	if ctx.Done() != nil {
-		defer context.AfterFunc(ctx, o.wakeAdders)()
-	}
 	buffer := buffers.Get().(*[]byte)
 	message := build((*buffer)[:0])
 
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.err == nil && ctx.Err() == nil && o.bytes >= o.limit {
-		o.room.Wait()
+	if len(o.waiting) > 0 || o.bytes >= o.limit {
+		o.waitForRoom(ctx)
 	}
 	if err := cmp.Or(o.err, context.Cause(ctx)); err != nil {
 		recycle(message)
@@ -70,6 +68,7 @@ func (o *outgoing) add(ctx context.Context, build func(dst []byte) []byte, flush
 	}
 	o.queue = append(o.queue, message)
 	o.bytes += len(message)
+	o.letIn()
 	switch {
 	case ctx.Done() != nil:
 		o.work.Signal() // a write would not end with ctx
@@ -79,11 +78,33 @@ func (o *outgoing) add(ctx context.Context, build func(dst []byte) []byte, flush
 	return o.err
 }
 
-// wakeAdders has those that wait for room look again.
-func (o *outgoing) wakeAdders() {
+// waitForRoom waits in line. The caller holds the lock, which is let go
+// meanwhile.
+func (o *outgoing) waitForRoom(ctx context.Context) {
+	turn := make(chan struct{})
+	o.waiting = append(o.waiting, turn)
+	o.letIn()
+	o.mu.Unlock()
+	select {
+	case <-turn:
+	case <-ctx.Done():
+	}
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.room.Broadcast()
+	if i := slices.Index(o.waiting, turn); i >= 0 {
+		o.waiting = slices.Delete(o.waiting, i, i+1)
+	}
+	if ctx.Err() != nil {
+		o.letIn() // the turn may have been this one's
+	}
+}
+
+// letIn lets the first in line add its message, if there is room. The caller
+// holds the lock.
+func (o *outgoing) letIn() {
+	if len(o.waiting) > 0 && (o.err != nil || o.bytes < o.limit) {
+		close(o.waiting[0])
+		o.waiting = slices.Delete(o.waiting, 0, 1)
+	}
 }
 
 // flush has everything written that has been added.
@@ -125,7 +146,7 @@ func (o *outgoing) writeQueue() {
 	if err != nil {
 		o.failLocked(err)
 	}
-	o.room.Broadcast()
+	o.letIn()
 	if len(o.queue) > 0 || o.ending {
 		o.work.Signal()
 	}
@@ -176,6 +197,8 @@ func (o *outgoing) failLocked(err error) {
 		o.err = err
 		o.queue = nil
 	}
-	o.room.Broadcast()
+	for len(o.waiting) > 0 {
+		o.letIn()
+	}
 	o.work.Signal()
 }
