@@ -161,6 +161,7 @@ func (c *client) next() (event, error) {
 		}
 	case eventClosed:
 		p.closed = true
+	case eventOutput, eventOther:
 	}
 	if p.answered && p.exited && p.closed {
 		delete(c.live, process)

@@ -97,10 +97,6 @@ func scanString(text []byte, prefix string) ([]byte, bool) {
 	if begin < 0 {
 		return nil, false
 	}
-	rest := text[begin+len(prefix):]
-	end := bytes.IndexByte(rest, '"')
-	if end < 0 {
-		return nil, false
-	}
-	return rest[:end], true
+	value, _, ended := bytes.Cut(text[begin+len(prefix):], []byte{'"'})
+	return value, ended
 }

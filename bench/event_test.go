@@ -19,8 +19,10 @@ func TestParseEvent(t *testing.T) {
 		want       event
 	}{
 		{"answer", `{"id":5,"result":{"processId":"p1","sandboxType":"none"}}`, event{kind: eventAnswer, id: 5}},
-		{"exited", `{"method":"process/exited","params":{"processId":"p1","seq":1,"exitCode":3,"sandboxDenied":false}}`,
-			event{kind: eventExited, process: "p1", exitCode: 3}},
+		{
+			"exited", `{"method":"process/exited","params":{"processId":"p1","seq":1,"exitCode":3,"sandboxDenied":false}}`,
+			event{kind: eventExited, process: "p1", exitCode: 3},
+		},
 		{"closed", `{"method":"process/closed","params":{"processId":"p1","seq":2}}`, event{kind: eventClosed, process: "p1"}},
 		{"other notification", `{"method":"fs/missingChanged","params":{"watchId":1}}`, event{}},
 		{"server request", `{"id":1,"method":"network/policyRequest","params":{}}`, event{}},

@@ -69,11 +69,11 @@ var measures = []measure{
 		{"tree", "idle RSS after a start, with helpers", "MB", atMost(15)},
 	}},
 	{"spawn", spawnPipe, bareSpawnPipe, []row{
-		{"p50", "/bin/true start to closed, p50", "ms", atMostTimes(1.5, bareName)},
+		{"p50", "/bin/true start to closed, p50", "ms", atMostTimesBare(1.5)},
 		{"p99", "/bin/true start to closed, p99", "ms", nil},
 	}},
 	{"spawn-tty", spawnTTY, bareSpawnTTY, []row{
-		{"p50", "same, tty, p50", "ms", atMostTimes(2, bareName)},
+		{"p50", "same, tty, p50", "ms", atMostTimesBare(2)},
 		{"p99", "same, tty, p99", "ms", nil},
 	}},
 	{"parallel", spawnParallel, bareSpawnParallel, []row{

@@ -66,7 +66,7 @@ func dialWebSocket(ctx context.Context, rawURL string) (*wsConn, error) {
 		return nil, fmt.Errorf("setting TCP_NODELAY: %w", err)
 	}
 	c := newWSConn(tcp)
-	c.unwatch = context.AfterFunc(ctx, func() { tcp.SetDeadline(time.Unix(1, 0)) })
+	c.unwatch = context.AfterFunc(ctx, func() { _ = tcp.SetDeadline(time.Unix(1, 0)) })
 	if err := c.handshake(u.Host); err != nil {
 		c.close()
 		return nil, fmt.Errorf("upgrading to WebSocket: %w", err)

@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -42,7 +43,7 @@ func FuzzNative(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if p, err := unixURI(s); err == nil && bytes.IndexByte([]byte(s), 0) < 0 {
+		if p, err := unixURI(s); err == nil && strings.IndexByte(s, 0) < 0 {
 			checkNative(t, p, PathURI.unixPath, unixURI)
 		}
 		if p, err := windowsURI(s); err == nil {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -82,6 +83,7 @@ const (
 // requests run side by side.
 type connection struct {
 	server     *Server
+	log        *slog.Logger
 	rpc        *rpc.Conn
 	handshake  handshake
 	attachment *session.Attachment

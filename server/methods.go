@@ -16,9 +16,14 @@ func (c *connection) initialize(_ rpc.Request, params *protocol.InitializeParams
 			"initialize may only be sent once per connection")}
 	}
 	attachment, err := c.attach(params.ResumeSessionID)
+	// The session id would let a reader of the log take the session over.
+	log := c.log.With("client", params.ClientName[:min(len(params.ClientName), 100)],
+		"resumed", params.ResumeSessionID != nil)
 	if err != nil {
+		log.Warn("session refused")
 		return rpc.Reply{Err: err}
 	}
+	log.Info("session attached")
 	c.attachment = attachment
 	c.handshake = attached
 	return rpc.Reply{

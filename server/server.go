@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/airlock-exec/airlock/internal/discover"
@@ -83,6 +84,7 @@ type Server struct {
 	ctx         context.Context // ends with the server; never a request's
 	stop        context.CancelCauseFunc
 	connections sync.WaitGroup
+	opened      atomic.Uint64 // connections, to number them in logs
 
 	mu     sync.Mutex
 	closed bool
@@ -175,10 +177,10 @@ func (s *Server) serve(ctx context.Context, t transport.Conn) error {
 		Calls:        limits.CallsInFlight,
 		DrainTimeout: limits.DrainTimeout,
 	})
-	log := s.config.Logger
-	log.Debug("connection opened")
+	c.log = s.config.Logger.With("connection", s.opened.Add(1))
+	c.log.Debug("connection opened", "source", t.Origin())
 	err := c.rpc.Serve(ctx)
-	log.Debug("connection closed", "reason", err)
+	c.log.Debug("connection closed", "reason", err)
 	return err
 }
 

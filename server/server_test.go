@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -416,4 +417,47 @@ func TestProcessIDLimit(t *testing.T) {
 	if m := w.call("process/start", startParams(id+"i", "true", "")); m.Error == nil || m.Error.Code != -32602 {
 		t.Errorf("%.200s", m.text)
 	}
+}
+
+// TestLogs: what happens is told, but neither what is run, nor what it says, nor
+// the ids that give access to a session.
+func TestLogs(t *testing.T) {
+	var log lockedBuffer
+	s := newServer(t, Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	w := dial(t, s).open("")
+	w.start("secret-id", "echo secret-output; echo secret-output >&2", `,"metadata":{"toolCallId":"secret-call"}`)
+	w.finish("secret-id", 0)
+	w.conn.Close(nil)
+	again := resume(t, s, w.session)
+	again.conn.Close(nil)
+	s.Close()
+	text := log.String()
+	for _, want := range []string{"connection opened", "connection closed", "session attached", "client=test", "resumed=true"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for _, secret := range []string{"secret", "/bin/sh", "PATH", w.session} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%q in\n%s", secret, text)
+		}
+	}
+}
+
+// lockedBuffer is a buffer that several goroutines write to.
+type lockedBuffer struct {
+	mu     sync.Mutex
+	buffer strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
 }

@@ -71,7 +71,7 @@ func (d *detached) run(op func([]byte) (int, error), buf []byte) (int, error) {
 		d.busy.Lock()
 		n, err := op(buf)
 		d.busy.Unlock()
-		d.closeIfIdle()
+		_ = d.closeIfIdle()
 		done <- result{n, err}
 	}()
 	select {
