@@ -1,12 +1,8 @@
 // Package client talks to an executor: it opens a session, starts processes,
 // and hands out what they do in order.
 //
-//	executor, err := client.Dial(ctx, "ws://127.0.0.1:8080", client.Options{Name: "example"})
-//	process, err := executor.Start(ctx, &protocol.StartParams{…})
-//	code, err := process.Wait(ctx)
-//
-// The same interface serves an executor inside the program: [Connect] takes a
-// *server.Server.
+// [Dial] connects to an executor elsewhere, [Connect] to one inside the program:
+// it takes a *server.Server. See the example of [Connect].
 //
 // All methods may be called by several goroutines, except that one goroutine at
 // a time takes the events of a process. A process whose events nobody takes
@@ -34,7 +30,8 @@ import (
 type Executor interface {
 	// Info describes the executor's host, and what the executor can do.
 	Info() *protocol.EnvironmentInfo
-	// SessionID is the id by which the session can be resumed.
+	// SessionID is the id by which whoever knows it can resume the session once
+	// this connection has ended. It is a secret.
 	SessionID() string
 	// Start starts a process. The error is a *[protocol.Error] if the executor
 	// refused.

@@ -118,6 +118,9 @@ func TestCommand(t *testing.T) {
 		if _, err := p.Next(t.Context()); !errors.Is(err, io.EOF) {
 			t.Errorf("after the end: %v", err)
 		}
+		if code, err := p.Wait(t.Context()); err != nil || code != 3 {
+			t.Errorf("after the end: exit code %d, error %v", code, err)
+		}
 	})
 }
 

@@ -19,10 +19,13 @@ type Process struct {
 	sandbox  protocol.SandboxType
 	events   *events
 	writes   atomic.Uint64
+	exitCode atomic.Int64
 }
 
 func newProcess(e *executor, id string) *Process {
-	return &Process{executor: e, id: id, events: newEvents()}
+	p := &Process{executor: e, id: id, events: newEvents()}
+	p.exitCode.Store(-1)
+	return p
 }
 
 // ID returns the id that the process was started with.
@@ -37,25 +40,29 @@ func (p *Process) SandboxType() protocol.SandboxType { return p.sandbox }
 // after the events that have arrived.
 func (p *Process) Next(ctx context.Context) (Event, error) {
 	event, err := p.events.next(ctx)
-	if err == nil && event.Kind == Closed {
-		p.executor.forget(p)
+	if err != nil {
+		return Event{}, err
 	}
-	return event, err
+	switch event.Kind {
+	case Exited:
+		p.exitCode.Store(int64(event.ExitCode))
+	case Closed:
+		p.executor.forget(p)
+	case Output:
+	}
+	return event, nil
 }
 
 // Wait takes all events that are left and returns the exit code: 0 to 255,
 // 128 + the signal that ended the program, or -1 if it is not known.
 func (p *Process) Wait(ctx context.Context) (int, error) {
-	code := -1
 	for {
-		event, err := p.Next(ctx)
+		_, err := p.Next(ctx)
 		switch {
 		case errors.Is(err, io.EOF):
-			return code, nil
+			return int(p.exitCode.Load()), nil
 		case err != nil:
 			return -1, err
-		case event.Kind == Exited:
-			code = event.ExitCode
 		}
 	}
 }

@@ -17,7 +17,7 @@ func (*completionCommand) Help() string {
 	return `To use it at once and in new shells, add to the shell's start-up file:
 
     bash  source <(airlock completion bash)
-    zsh   source <(airlock completion zsh)
+    zsh   source <(airlock completion zsh)      (behind "autoload -U compinit; compinit")
     fish  airlock completion fish | source`
 }
 

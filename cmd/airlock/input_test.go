@@ -82,18 +82,22 @@ func TestIsNull(t *testing.T) {
 
 func TestStartFailure(t *testing.T) {
 	t.Parallel()
+	dir, err := protocol.ParsePathURI("file:///")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for kind, want := range map[protocol.ErrorKind]int{
 		protocol.KindSpawnNotFound:         exitNotFound,
 		protocol.KindSpawnPermissionDenied: exitCannotExecute,
 		protocol.KindSpawnFailed:           exitCannotExecute,
 		protocol.KindSandboxUnavailable:    exitRunFailed,
 	} {
-		status, err := startFailure("name", protocol.WithKind(protocol.CodeInternal, kind, "no luck"))
-		if status != want || err.Error() != "name: no luck" {
+		status, err := startFailure("name", dir, protocol.WithKind(protocol.CodeInternal, kind, "no luck"))
+		if status != want || err.Error() != `cannot start "name" in /: no luck` {
 			t.Errorf("%s gives status %d and %q, want %d", kind, status, err, want)
 		}
 	}
-	if status, _ := startFailure("name", context.Canceled); status != exitRunFailed {
+	if status, _ := startFailure("name", dir, context.Canceled); status != exitRunFailed {
 		t.Errorf("an error of ours gives status %d, want %d", status, exitRunFailed)
 	}
 }

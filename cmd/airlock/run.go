@@ -177,8 +177,9 @@ func (c *runCommand) directory(info *protocol.EnvironmentInfo) (protocol.PathURI
 	return *info.CWD, nil
 }
 
-// startFailure gives a refused start the exit status that shells use.
-func startFailure(name string, err error) (int, error) {
+// startFailure gives a refused start the exit status that shells use. The
+// executor does not tell a missing directory from a missing program.
+func startFailure(name string, dir protocol.PathURI, err error) (int, error) {
 	status := exitRunFailed
 	if refusal, ok := errors.AsType[*protocol.Error](err); ok {
 		switch refusal.Kind() {
@@ -189,7 +190,11 @@ func startFailure(name string, err error) (int, error) {
 		default: // refused before the command was looked at
 		}
 	}
-	return status, fmt.Errorf("%s: %w", name, err)
+	place, nativeErr := dir.Native()
+	if nativeErr != nil { // the executor has another system
+		place = dir.String()
+	}
+	return status, fmt.Errorf("cannot start %q in %s: %w", name, place, err)
 }
 
 // isNull tells whether a file is the null device.

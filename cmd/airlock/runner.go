@@ -160,7 +160,7 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 	r.process.Store(process)
 	close(r.started)
 	if err != nil {
-		return startFailure(params.Argv[0], err)
+		return startFailure(params.Argv[0], params.CWD, err)
 	}
 	if r.command.TTY {
 		if err := r.terminal.raw(os.Stdin); err != nil {

@@ -50,11 +50,19 @@ type serveCommand struct {
 func (*serveCommand) Help() string {
 	return `One line is written to standard output, the URL to connect to, once clients can. With "--listen stdio" one client is served on standard input and output, until standard input ends.
 
-SIGTERM and SIGINT kill everything that was started, and end the server with status 0.`
+SIGTERM and SIGINT kill everything that was started, and end the server with status 0. A second one ends the program at once.`
 }
 
 // Run serves until a signal arrives or, on stdio, the client leaves.
 func (c *serveCommand) Run(ctx *kong.Context, log *logFlags) error {
+	if c.PingTimeout <= c.PingInterval {
+		return fmt.Errorf("--ping-timeout (%v) must be longer than --ping-interval (%v), or every silent client is dropped",
+			c.PingTimeout, c.PingInterval)
+	}
+	address, err := transport.ParseListen(c.Listen)
+	if err != nil {
+		return err
+	}
 	if c.PrintConfig {
 		return printConfig(ctx.Stdout, ctx.Flags())
 	}
@@ -67,14 +75,6 @@ func (c *serveCommand) Run(ctx *kong.Context, log *logFlags) error {
 	// The second signal ends the program at once, whatever keeps it.
 	context.AfterFunc(stopped, stop)
 
-	if c.PingTimeout <= c.PingInterval {
-		return fmt.Errorf("--ping-timeout (%v) must be longer than --ping-interval (%v), or every silent client is dropped",
-			c.PingTimeout, c.PingInterval)
-	}
-	address, err := transport.ParseListen(c.Listen)
-	if err != nil {
-		return err
-	}
 	logger := log.logger(os.Stderr)
 	if address.IsStdio() {
 		return c.serveStdio(stopped, logger)

@@ -125,6 +125,6 @@ func TestRunTerminalRestored(t *testing.T) {
 	s.end(exitSignal + int(syscall.SIGTERM))
 
 	s = startInTerminal(t, "no-such-command")
-	s.await("airlock: no-such-command: ")
+	s.await("airlock: cannot start \"no-such-command\" in ")
 	s.end(exitNotFound)
 }
