@@ -58,10 +58,10 @@ func (c *connection) processStart(_ rpc.Request, params *protocol.StartParams) r
 	if err != nil {
 		return rpc.Reply{Err: err}
 	}
-	return rpc.Reply{Wait: func(ctx context.Context) rpc.Reply {
+	return rpc.Reply{Wait: func(context.Context) rpc.Reply {
 		// Nothing of the process is sent before the answer to its start.
 		reply := rpc.Reply{Sent: start.Announce}
-		if reply.Err = start.Wait(ctx); reply.Err == nil {
+		if reply.Err = start.Run(); reply.Err == nil {
 			reply.Result = &protocol.StartResult{
 				ProcessID: params.ProcessID, SandboxType: new(protocol.SandboxNone),
 			}

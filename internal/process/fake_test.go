@@ -143,11 +143,18 @@ func (r *rig) start(id string) *fakeChild {
 	if err != nil {
 		r.Fatal(err)
 	}
-	if err := s.Wait(context.Background()); err != nil {
+	if err := s.Run(); err != nil {
 		r.Fatal(err)
 	}
 	s.Announce()
 	return <-r.launcher.children
+}
+
+// run runs a start in the background.
+func run(s *Starting) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- s.Run() }()
+	return done
 }
 
 // read reads without waiting.

@@ -71,6 +71,9 @@ func TestNothingBeforeTheAnswer(t *testing.T) {
 		r := newRig(t)
 		f := r.table.Attach()
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p"})
+		if err := s.Run(); err != nil {
+			t.Fatal(err)
+		}
 		child := <-r.launcher.children
 		child.events.Output(spawn.Stdout, []byte("quick"))
 		child.end(0)
@@ -253,9 +256,10 @@ func TestCanceledStartIsNotHeardOf(t *testing.T) {
 		r.table.launcher = slow
 		f := r.table.Attach()
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p"})
+		started := run(s)
 		r.table.Terminate(&protocol.TerminateParams{ProcessID: "p"})
 		close(slow.gate)
-		_ = s.Wait(t.Context())
+		<-started
 		s.Announce()
 		synctest.Wait() // the child is dead
 		r.table.launcher = r.launcher

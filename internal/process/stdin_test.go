@@ -45,7 +45,7 @@ func TestWriteWithoutStdin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p"})
-		if err := s.Wait(t.Context()); err != nil {
+		if err := s.Run(); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.write("p", "w", "x"); got != protocol.WriteStdinClosed {
@@ -245,7 +245,7 @@ func TestCloseStdinOfATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p", TTY: true})
-		if err := s.Wait(t.Context()); err != nil {
+		if err := s.Run(); err != nil {
 			t.Fatal(err)
 		}
 		err := r.table.CloseStdin(&protocol.CloseStdinParams{ProcessID: "p"})

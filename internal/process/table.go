@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -50,37 +49,38 @@ func NewTable(config Config, launcher Launcher) *Table {
 // errCanceled is the cause of a preparation that was given up.
 var errCanceled = errors.New("start was cancelled")
 
-// Starting is a start under way.
+// Starting is a start whose id has been taken. [Starting.Run] must follow.
 type Starting struct {
-	p    *Process
-	done chan struct{}
-	err  error
+	p   *Process
+	run func() error
 }
 
-// Start begins to start a process, after the checks that need no effects. The
-// start goes on whatever becomes of the caller; terminating the process or
-// closing the table cancels it.
+// Start begins to start a process: it makes the checks that need no effects and
+// takes the id.
 func (t *Table) Start(params *protocol.StartParams) (*Starting, error) {
 	if err := t.launcher.Check(params); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	p := newProcess(t, params, func() { cancel(errCanceled) })
-	s := &Starting{p: p, done: make(chan struct{})}
-	err := t.reserve(p, func() {
-		defer close(s.done)
-		defer p.cancel()
-		s.err = t.launch(ctx, p, params)
-	})
-	if err != nil {
+	if err := t.reserve(p); err != nil {
 		p.cancel()
 		return nil, err
 	}
-	return s, nil
+	return &Starting{p: p, run: func() error { return t.launch(ctx, p, params) }}, nil
 }
 
-// reserve takes the id for a process and begins its launch.
-func (t *Table) reserve(p *Process, launch func()) error {
+// Run does the rest of the start, and returns when the program has been executed
+// or why it has not. It does not end with the request that asked for it:
+// terminating the process or closing the table cancels it.
+func (s *Starting) Run() error {
+	defer s.p.table.tasks.Done()
+	defer s.p.cancel()
+	return s.run()
+}
+
+// reserve takes the id for a process that is to be launched.
+func (t *Table) reserve(p *Process) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -97,7 +97,7 @@ func (t *Table) reserve(p *Process, launch func()) error {
 	if t.feed != nil {
 		p.cursor = &cursor{feed: t.feed, p: p}
 	}
-	t.tasks.Go(launch)
+	t.tasks.Add(1)
 	return nil
 }
 
@@ -121,17 +121,6 @@ func (t *Table) launch(ctx context.Context, p *Process, params *protocol.StartPa
 		return errStartCanceled(p.id)
 	}
 	return nil
-}
-
-// Wait returns the outcome of the start, or the cause of ctx if that ends
-// first.
-func (s *Starting) Wait(ctx context.Context) error {
-	select {
-	case <-s.done:
-		return s.err
-	case <-ctx.Done():
-		return fmt.Errorf("starting process %s: %w", s.p.id, context.Cause(ctx))
-	}
 }
 
 // Announce lets the events of the process flow to the feed. It is called once

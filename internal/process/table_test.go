@@ -193,6 +193,7 @@ func TestStarting(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		started := run(s)
 		_, _, err = r.table.Read(&protocol.ReadParams{ProcessID: "p"})
 		wantError(t, err, protocol.CodeInvalidRequest, "process id p is starting")
 		if got := r.write("p", "w", "x"); got != protocol.WriteStarting {
@@ -206,14 +207,8 @@ func TestStarting(t *testing.T) {
 		_, err = r.table.Start(&protocol.StartParams{ProcessID: "p"})
 		wantError(t, err, protocol.CodeInvalidRequest, "process p already exists")
 
-		// A caller that goes away does not take the start with it.
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := s.Wait(ctx); err == nil {
-			t.Error("waited for a start that is under way")
-		}
 		close(r.launcher.gate)
-		if err := s.Wait(t.Context()); err != nil {
+		if err := <-started; err != nil {
 			t.Error(err)
 		}
 		if got := r.read("p", 0); got.NextSeq != 1 {
@@ -227,10 +222,11 @@ func TestTerminateWhileStarting(t *testing.T) {
 		r := newRig(t)
 		r.launcher.gate = make(chan struct{})
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p"})
+		started := run(s)
 		if !r.table.Terminate(&protocol.TerminateParams{ProcessID: "p"}) {
 			t.Error("terminate: not running")
 		}
-		wantError(t, s.Wait(t.Context()), protocol.CodeInvalidRequest, "process p start was cancelled")
+		wantError(t, <-started, protocol.CodeInvalidRequest, "process p start was cancelled")
 		if r.table.Terminate(&protocol.TerminateParams{ProcessID: "p"}) {
 			t.Error("terminate again: running")
 		}
@@ -260,13 +256,14 @@ func TestLateStartLeavesNewcomer(t *testing.T) {
 			}
 			r.table.launcher = slow
 			old, _ := r.table.Start(&protocol.StartParams{ProcessID: "p"})
+			started := run(old)
 			synctest.Wait()
 			r.table.Terminate(&protocol.TerminateParams{ProcessID: "p"})
 			r.table.launcher = r.launcher
 			newcomer := r.start("p")
 
 			close(slow.gate)
-			if err := old.Wait(t.Context()); fails {
+			if err := <-started; fails {
 				wantError(t, err, protocol.CodeInternal, "not there")
 			} else {
 				wantError(t, err, protocol.CodeInvalidRequest, "process p start was cancelled")
@@ -285,7 +282,7 @@ func TestFailedStartFreesTheID(t *testing.T) {
 		r := newRig(t)
 		r.launcher.fail = protocol.WithKind(protocol.CodeInternal, protocol.KindSpawnNotFound, "not there")
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p"})
-		wantError(t, s.Wait(t.Context()), protocol.CodeInternal, "not there")
+		wantError(t, s.Run(), protocol.CodeInternal, "not there")
 		r.launcher.fail = nil
 		r.start("p")
 	})
@@ -411,12 +408,13 @@ func TestClose(t *testing.T) {
 		done.end(0)
 		r.launcher.gate = make(chan struct{})
 		slow, _ := r.table.Start(&protocol.StartParams{ProcessID: "starting"})
+		started := run(slow)
 
 		// An exited process closes when its streams have been given up.
 		go func() { <-left.killed; left.events.Closed() }()
 		r.table.Close()
 		<-running.killed
-		wantError(t, slow.Wait(t.Context()), protocol.CodeInvalidRequest, "process starting start was cancelled")
+		wantError(t, <-started, protocol.CodeInvalidRequest, "process starting start was cancelled")
 		_, _, err := r.table.Read(&protocol.ReadParams{ProcessID: "running"})
 		wantError(t, err, protocol.CodeInvalidRequest, "unknown process id running")
 		_, err = r.table.Start(&protocol.StartParams{ProcessID: "new"})

@@ -100,7 +100,7 @@ func (r *rig) start(a *Attachment, id string) *child {
 	if err != nil {
 		r.Fatal(err)
 	}
-	if err := s.Wait(r.Context()); err != nil {
+	if err := s.Run(); err != nil {
 		r.Fatal(err)
 	}
 	s.Announce()
