@@ -58,9 +58,6 @@ type Options struct {
 // lost or closed.
 var ErrDisconnected = errors.New("disconnected from the executor")
 
-// initializeTimeout bounds the handshake.
-const initializeTimeout = 10 * time.Second
-
 // Dial connects to the executor at a ws:// or wss:// URL and opens a session.
 func Dial(ctx context.Context, url string, options Options) (Executor, error) {
 	return Connect(ctx, dialer{url, options.BearerToken}, options)
@@ -74,7 +71,9 @@ func (d dialer) Connect(ctx context.Context) (transport.Conn, error) {
 
 // Connect opens a session over a connection of the connector's making.
 func Connect(ctx context.Context, connector Connector, options Options) (Executor, error) {
-	conn, err := connector.Connect(ctx)
+	connecting, cancel := context.WithTimeout(ctx, limits.ConnectTimeout)
+	defer cancel()
+	conn, err := connector.Connect(connecting)
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the executor: %w", err)
 	}
@@ -99,7 +98,7 @@ type executor struct {
 }
 
 func (e *executor) initialize(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, initializeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, limits.ConnectTimeout)
 	defer cancel()
 	result, err := call[protocol.InitializeResult](ctx, e, protocol.MethodInitialize,
 		&protocol.InitializeParams{ClientName: name})

@@ -92,7 +92,7 @@ func (c *connection) processWrite(_ rpc.Request, params *protocol.WriteParams) r
 	if write.Wait == nil {
 		return rpc.Reply{Result: &protocol.WriteResult{Status: write.Status}, Err: err}
 	}
-	return rpc.Reply{Parked: write.Parked, Wait: func(ctx context.Context) rpc.Reply {
+	return rpc.Reply{Parked: true, Wait: func(ctx context.Context) rpc.Reply {
 		status, err := write.Wait(ctx)
 		return rpc.Reply{Result: &protocol.WriteResult{Status: status}, Err: err}
 	}}

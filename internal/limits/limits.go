@@ -31,8 +31,10 @@ const (
 	// holding up others (long polls, writes to a full standard input). At the
 	// bound the next one waits in its lane.
 	ParkedRequests = 4096
-	// ParkedRequestBytes bounds each of them: larger ones wait in their lane.
-	ParkedRequestBytes = 128 << 10
+	// ParkedRequestBytes bounds the size of them all: what is to be written to
+	// a process that does not read must not keep its termination from coming
+	// through.
+	ParkedRequestBytes = 64 << 20
 	// ParkedAnswers is how many of those that have waited make their answers
 	// at the same time, each of which can be as large as what is retained.
 	ParkedAnswers = 4
@@ -106,6 +108,13 @@ const (
 	PingTimeout = 90 * time.Second
 	// HandshakeTimeout bounds the HTTP request that opens a WebSocket.
 	HandshakeTimeout = 10 * time.Second
+	// PauseTimeout is how long nothing may be read from a connection because its
+	// requests can't be taken: then it is closed, so that its session can be
+	// used by another one.
+	PauseTimeout = 90 * time.Second
+	// ConnectTimeout bounds how long a client waits for a connection, as it
+	// does for the answer to initialize.
+	ConnectTimeout = 10 * time.Second
 	// CloseTimeout bounds how long the end of a server waits for processes that
 	// have been killed: one in an uninterruptible system call does not die.
 	CloseTimeout = 5 * time.Second

@@ -18,8 +18,7 @@ type stdin struct {
 	queue [][]byte
 	bytes int
 	// waiting are writes that found the queue full, in order of arrival.
-	waiting      []*pendingWrite
-	waitingBytes int
+	waiting []*pendingWrite
 	// accepted are the ids of the newest accepted writes, order the oldest first.
 	accepted map[string]bool
 	order    []string
@@ -48,13 +47,11 @@ type PendingWrite struct {
 	Status protocol.WriteStatus
 	// Wait, if set, waits for the outcome.
 	Wait func(ctx context.Context) (protocol.WriteStatus, error)
-	// Parked tells that the wait holds so little that others may go on.
-	Parked bool
 }
 
 // Write queues bytes for the standard input of a process. Writes to one
 // process reach it in the order of the calls, also those that have to wait for
-// room. The data is kept.
+// room, which is for the caller to bound. The data is kept.
 func (t *Table) Write(params *protocol.WriteParams) (PendingWrite, error) {
 	switch n := len(params.WriteID); {
 	case n == 0:
@@ -87,10 +84,8 @@ func (t *Table) Write(params *protocol.WriteParams) (PendingWrite, error) {
 	}
 	w := &pendingWrite{id: params.WriteID, data: params.Chunk, ready: make(chan struct{})}
 	in.waiting = append(in.waiting, w)
-	in.waitingBytes += len(w.data)
 	return PendingWrite{
-		Parked: in.waitingBytes <= limits.QueuedWriteBytes,
-		Wait:   func(ctx context.Context) (protocol.WriteStatus, error) { return p.await(ctx, w) },
+		Wait: func(ctx context.Context) (protocol.WriteStatus, error) { return p.await(ctx, w) },
 	}, nil
 }
 
@@ -185,7 +180,6 @@ func (in *stdin) withdraw(w *pendingWrite) {
 	for i, other := range in.waiting {
 		if other == w {
 			in.waiting = append(in.waiting[:i], in.waiting[i+1:]...)
-			in.waitingBytes -= len(w.data)
 			return
 		}
 	}
@@ -204,7 +198,6 @@ func (p *Process) admitWaiting() {
 			p.accept(w.id, w.data)
 		}
 		in.waiting = in.waiting[1:]
-		in.waitingBytes -= len(w.data)
 		close(w.ready)
 	}
 }
@@ -272,7 +265,7 @@ func (in *stdin) end() {
 	for _, w := range in.waiting {
 		close(w.ready)
 	}
-	in.waiting, in.waitingBytes = nil, 0
+	in.waiting = nil
 }
 
 // fail refuses writes that wait and those to come: the process was terminated.
@@ -283,5 +276,5 @@ func (in *stdin) fail() {
 		w.err = errStdin
 		close(w.ready)
 	}
-	in.waiting, in.waitingBytes = nil, 0
+	in.waiting = nil
 }

@@ -172,24 +172,6 @@ func TestWaitingWritesEnd(t *testing.T) {
 	}
 }
 
-// TestWaitingWritesAreBounded: once too many bytes wait, a write holds up those
-// behind it.
-func TestWaitingWritesAreBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		child := r.start("p")
-		r.fill("p", child)
-		half := strings.Repeat("x", limits.QueuedWriteBytes/2)
-		for i, parked := range []bool{true, true, false} {
-			if w := r.waitingWrite("p", fmt.Sprint(i), half); w.Parked != parked {
-				t.Errorf("write %d: parked %v", i, w.Parked)
-			}
-		}
-		close(child.full)
-		synctest.Wait()
-	})
-}
-
 func TestQueuedBytesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)

@@ -91,7 +91,7 @@ type Conn struct {
 	config    Config
 	out       *outgoing
 	calls     *calls
-	parked    chan struct{} // a place for each request that waits beside its lane
+	parked    parking
 	answering chan struct{} // a place for each of these that makes its answer
 	hurry     chan struct{} // closed when there is nothing more to wait for
 }
@@ -102,7 +102,6 @@ func New(t transport.Conn, h Handler, config Config) *Conn {
 	return &Conn{
 		transport: t, handler: h, config: config,
 		out: newOutgoing(t), calls: newCalls(config.Calls),
-		parked:    make(chan struct{}, limits.ParkedRequests),
 		answering: make(chan struct{}, limits.ParkedAnswers),
 		hurry:     make(chan struct{}),
 	}
@@ -137,9 +136,8 @@ func (c *Conn) Serve(ctx context.Context) error {
 	lanes := c.startLanes(requests)
 	var writer sync.WaitGroup
 	writer.Go(func() {
-		c.out.run()
 		// A peer that can't be written to is gone.
-		c.transport.Close(nil)
+		c.transport.Close(c.out.run())
 		cancel(transport.ErrClosed)
 		lanes.finish()
 	})
@@ -151,7 +149,7 @@ func (c *Conn) Serve(ctx context.Context) error {
 
 	err := c.read(requests, lanes)
 	if err == io.EOF || errors.Is(err, transport.ErrViolation) {
-		c.drain(lanes, &writer)
+		c.drain(err, lanes, &writer)
 	}
 	reason := err
 	if err == io.EOF {
@@ -168,13 +166,13 @@ func (c *Conn) Serve(ctx context.Context) error {
 }
 
 // drain lets what the peer has asked for be answered, for a while.
-func (c *Conn) drain(lanes *lanes, writer *sync.WaitGroup) {
+func (c *Conn) drain(why error, lanes *lanes, writer *sync.WaitGroup) {
 	close(c.hurry)
 	timeout := time.AfterFunc(c.config.DrainTimeout, func() { c.Close(transport.ErrClosed) })
 	defer timeout.Stop()
 	lanes.finish()
 	lanes.wait()
-	c.out.finish()
+	c.out.finish(why)
 	writer.Wait()
 }
 
@@ -221,9 +219,23 @@ func (c *Conn) receive(ctx context.Context, lanes *lanes, data []byte) error {
 	if c.handler.Handshaking() || lane == LaneNone && c.config.Concurrency > 1 {
 		c.finish(ctx, waiting.id, c.begin(ctx, waiting))
 	} else {
-		lanes.of(lane).add(waiting)
+		c.wait(lanes.of(lane), waiting)
 	}
 	return nil
+}
+
+// errPaused ends a connection that has sent more than can be taken.
+var errPaused = errors.New("the requests sent can't be taken, as what they ask for does not get on")
+
+// wait puts a request into a lane. While there is no room nothing is read, also
+// not that the peer is gone, which therefore must not last.
+func (c *Conn) wait(l *lane, waiting item) {
+	if l.tryAdd(waiting) {
+		return
+	}
+	paused := time.AfterFunc(limits.PauseTimeout, func() { c.Close(errPaused) })
+	defer paused.Stop()
+	l.add(waiting)
 }
 
 // begin begins what waited.

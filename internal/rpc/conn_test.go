@@ -356,7 +356,7 @@ func TestViolation(t *testing.T) {
 				if err := <-r.over; !errors.Is(err, transport.ErrViolation) {
 					t.Error(err)
 				}
-				if r.reason != nil && !errors.Is(r.reason, transport.ErrViolation) {
+				if !errors.Is(r.reason, transport.ErrViolation) {
 					t.Errorf("closed with %v", r.reason)
 				}
 			})
@@ -626,17 +626,45 @@ func (h *collectHandler) Begin(context.Context, Request) Reply {
 	}}
 }
 
-// TestLargeRequestsAreNotParked: what is parked must not hold much.
-func TestLargeRequestsAreNotParked(t *testing.T) {
+// TestParkedBytesAreBounded: what waits beside its lane may hold so much, and
+// what does not fit waits in the lane.
+func TestParkedBytesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 1).serve()
-		r.send(fmt.Sprintf(`{"id":1,"method":"park","params":"%s"}`, strings.Repeat("x", limits.ParkedRequestBytes)))
-		r.send(request(2, "echo"))
+		half := strings.Repeat("x", limits.ParkedRequestBytes/2-100)
+		for id := 1; id <= 3; id++ {
+			if id == 3 {
+				r.send(request(10, "echo"))
+				r.want(result(10)) // two are parked and hold up nobody
+			}
+			r.send(fmt.Sprintf(`{"id":%d,"method":"park","params":"%s"}`, id, half))
+		}
+		r.send(request(11, "echo"))
 		r.silence()
 		close(r.h.release)
-		<-r.out
-		r.want(result(2))
+		for range 4 {
+			<-r.out
+		}
 		r.end()
+	})
+}
+
+// TestPauseDoesNotLast: a connection from which nothing can be read for long is
+// closed, or nobody could see that the peer is gone.
+func TestPauseDoesNotLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1).serve()
+		for id := range 3 * limits.QueuedRequests {
+			r.send(request(id, "slow"))
+		}
+		began := time.Now()
+		<-r.over
+		if took := time.Since(began); took != limits.PauseTimeout {
+			t.Errorf("closed after %v", took)
+		}
+		if !errors.Is(r.reason, errPaused) {
+			t.Errorf("closed with %v", r.reason)
+		}
 	})
 }
 

@@ -61,9 +61,13 @@ func (c *Conn) work(ctx context.Context, all *lanes, l *lane) {
 		l.places <- struct{}{}
 		id, reply := next.id, c.begin(ctx, next)
 		switch {
-		case reply.Wait != nil && reply.Parked && next.size <= limits.ParkedRequestBytes && c.park():
+		case reply.Wait != nil && reply.Parked && c.parked.enter(next.size):
 			<-l.places
-			all.workers.Go(func() { c.finishParked(ctx, id, reply) })
+			size := next.size
+			all.workers.Go(func() {
+				defer c.parked.leave(size)
+				c.finishParked(ctx, id, reply)
+			})
 		case reply.Wait == nil || cap(l.places) == 1:
 			c.finish(ctx, id, reply)
 			<-l.places
@@ -76,20 +80,35 @@ func (c *Conn) work(ctx context.Context, all *lanes, l *lane) {
 	}
 }
 
-// park takes a place beside the lane, if there is one.
-func (c *Conn) park() bool {
-	select {
-	case c.parked <- struct{}{}:
-		return true
-	default:
+// parking counts the requests that wait beside their lanes.
+type parking struct {
+	mu       sync.Mutex
+	requests int
+	bytes    int
+}
+
+// enter takes a place for a request, if there is one.
+func (p *parking) enter(size int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.requests >= limits.ParkedRequests || p.bytes > 0 && p.bytes+size > limits.ParkedRequestBytes {
 		return false
 	}
+	p.requests++
+	p.bytes += size
+	return true
+}
+
+func (p *parking) leave(size int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.requests--
+	p.bytes -= size
 }
 
 // finishParked waits beside the lane, and then answers in turn: many that have
 // waited for the same must not make their answers all at once.
 func (c *Conn) finishParked(ctx context.Context, id ID, reply Reply) {
-	defer func() { <-c.parked }()
 	reply = reply.Wait(ctx)
 	c.answering <- struct{}{}
 	defer func() { <-c.answering }()
@@ -113,14 +132,33 @@ func newLane(concurrency int) *lane {
 	return l
 }
 
+// tryAdd puts a request at the end, if there is room for it.
+func (l *lane) tryAdd(i item) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.hasRoom(i.size) {
+		return false
+	}
+	l.addLocked(i)
+	return true
+}
+
 // add puts a request at the end, once there is room for it.
 func (l *lane) add(i item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.ended && len(l.queue) > 0 &&
-		(len(l.queue) >= limits.QueuedRequests || l.bytes+i.size > limits.QueuedRequestBytes) {
+	for !l.hasRoom(i.size) {
 		l.change.Wait()
 	}
+	l.addLocked(i)
+}
+
+func (l *lane) hasRoom(size int) bool {
+	return l.ended || len(l.queue) == 0 ||
+		len(l.queue) < limits.QueuedRequests && l.bytes+size <= limits.QueuedRequestBytes
+}
+
+func (l *lane) addLocked(i item) {
 	l.queue = append(l.queue, i)
 	l.bytes += i.size
 	l.change.Broadcast()

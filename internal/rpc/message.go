@@ -151,8 +151,9 @@ func syntaxError(data []byte, err error) error {
 	}
 	where := position(data, int(syntax.ByteOffset))
 	if errors.Is(err, jsontext.ErrDuplicateName) {
+		end := stringEnd(data, int(syntax.ByteOffset))
 		return fmt.Errorf("duplicate JSON object key `%s` at %s",
-			shorten(syntax.JSONPointer.LastToken()), where)
+			shorten(syntax.JSONPointer.LastToken()), position(data, end-1))
 	}
 	return fmt.Errorf("%w at %s", syntax.Err, where)
 }

@@ -68,7 +68,7 @@ func TestParseErrors(t *testing.T) {
 		{"\ufeff{\"id\":1,\"method\":\"m\"}", "at line 1 column 1"},
 		{`{"id":1,"method":"\ud800"}`, "at line 1 column"},
 		{"{\"id\":1,\"method\":\"\xff\"}", "at line 1 column"},
-		{`{"id":5,"id":6,"method":"m"}`, "duplicate JSON object key `id` at line 1 column 9"},
+		{`{"id":5,"id":6,"method":"m"}`, "duplicate JSON object key `id` at line 1 column 12"},
 		{`{"id":5,"method":"m","junk":[{"a":1,"\u0061":2}]}`, "duplicate JSON object key `a`"},
 		{`{"` + strings.Repeat("k", 1000) + `":1,"` + strings.Repeat("k", 1000) + `":1}`, "kkk…` at line 1"},
 		{`{"id":1,"method":"m","trace":"x"}`, "expected struct W3cTraceContext"},

@@ -27,6 +27,7 @@ type outgoing struct {
 	waiting []chan struct{} // those that wait for room, first come first served
 	writing bool            // somebody is in transport.Write
 	ending  bool
+	why     error // with which it ends
 	err     error // why nothing can be sent any more
 
 	spare [][]byte // the memory of the batch before
@@ -158,8 +159,9 @@ func recycle(message []byte) {
 	}
 }
 
-// run writes what is queued until that is finished or the transport fails.
-func (o *outgoing) run() {
+// run writes what is queued until that is finished or the transport fails, and
+// returns why it ended.
+func (o *outgoing) run() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for {
@@ -167,21 +169,22 @@ func (o *outgoing) run() {
 			o.work.Wait()
 		}
 		if o.err != nil {
-			return
+			return o.err
 		}
-		if len(o.queue) == 0 {
-			o.failLocked(transport.ErrClosed) // all is written, and there is no more
-			return
+		if len(o.queue) == 0 { // all is written, and there is no more
+			o.failLocked(o.why)
+			return o.err
 		}
 		o.writeQueue()
 	}
 }
 
 // finish lets run end once everything queued has been written.
-func (o *outgoing) finish() {
+func (o *outgoing) finish(why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ending = true
+	o.why = why
 	o.work.Signal()
 }
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -24,6 +25,9 @@ type DialOptions struct {
 	PingTimeout  time.Duration // zero: limits.PingTimeout
 }
 
+// maxQuotedBody is how much of an answer's first line stands in an error text.
+const maxQuotedBody = 200
+
 // HandshakeError is the answer of a server that did not open a WebSocket.
 type HandshakeError struct {
 	Status int    // of the HTTP response
@@ -32,8 +36,15 @@ type HandshakeError struct {
 
 func (e *HandshakeError) Error() string {
 	text := fmt.Sprintf("server answered %d %s", e.Status, http.StatusText(e.Status))
-	if e.Body != "" {
-		text += ": " + e.Body
+	line, _, more := strings.Cut(strings.TrimSpace(e.Body), "\n")
+	if len(line) > maxQuotedBody {
+		line, more = line[:maxQuotedBody], true
+	}
+	if line != "" {
+		text += ": " + strings.ToValidUTF8(line, "\uFFFD")
+	}
+	if more {
+		text += " …"
 	}
 	return text
 }
