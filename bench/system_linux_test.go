@@ -3,34 +3,42 @@ package main
 import (
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 )
 
 func TestMemory(t *testing.T) {
-	child := exec.Command("sleep", "60")
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		child.Process.Kill()
-		child.Wait()
-	}()
 	self := os.Getpid()
 	if err := resetPeak(self); err != nil {
 		t.Fatal(err)
 	}
 	own, errOwn := residentBytes(self)
 	peak, errPeak := peakBytes(self)
-	tree, errTree := treeResidentBytes(self)
-	if errOwn != nil || errPeak != nil || errTree != nil {
-		t.Fatal(errOwn, errPeak, errTree)
+	if errOwn != nil || errPeak != nil || own < 1*megabyte || own > 1000*megabyte || peak < 1*megabyte {
+		t.Errorf("resident %v (%v), peak %v (%v)", own, errOwn, peak, errPeak)
 	}
-	if own < 1*megabyte || own > 1000*megabyte || peak < 1*megabyte {
-		t.Errorf("resident %v, peak %v", own, peak)
+
+	// A shell that waits keeps its size, and its child has one.
+	shell := exec.Command("/bin/sh", "-c", "sleep 60 & echo ready; wait")
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	ready, err := shell.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	// The child is counted: the process itself grows less than that in between.
-	if of, err := residentBytes(child.Process.Pid); err != nil || tree < own+of/2 {
-		t.Errorf("tree %v, alone %v, child %v (%v)", tree, own, of, err)
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		syscall.Kill(-shell.Process.Pid, syscall.SIGKILL)
+		shell.Wait()
+	}()
+	if _, err := ready.Read(make([]byte, 10)); err != nil {
+		t.Fatal(err)
+	}
+	tree, errTree := treeResidentBytes(shell.Process.Pid)
+	alone, errAlone := residentBytes(shell.Process.Pid)
+	if errTree != nil || errAlone != nil || tree <= alone {
+		t.Errorf("tree %v (%v), the shell alone %v (%v)", tree, errTree, alone, errAlone)
 	}
 }
 
