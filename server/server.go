@@ -98,7 +98,7 @@ var ErrClosed = fmt.Errorf("the executor has been closed: %w", transport.ErrGoin
 func New(config Config) *Server {
 	s := &Server{config: config.withDefaults(), spawner: spawn.New()}
 	s.info = discover.Environment(s.config.Version)
-	launcher := childLauncher{launch.New(s.spawner, os.Environ())}
+	launcher := childLauncher{launch.New(s.spawner, os.Environ(), s.info.Shell.Path)}
 	s.sessions = session.NewRegistry(session.Config{
 		TTL:         s.config.SessionTTL,
 		MaxSessions: s.config.MaxSessions,

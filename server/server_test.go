@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/airlock-exec/airlock/internal/limits"
@@ -460,4 +461,23 @@ func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buffer.String()
+}
+
+// TestCloseGivesUp: what does not end after it was killed does not keep the
+// server from ending, but is told of.
+func TestCloseGivesUp(t *testing.T) {
+	var log lockedBuffer
+	s := New(Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	synctest.Test(t, func(t *testing.T) {
+		s.connections.Add(1) // as one that waits for a process stuck in the kernel
+		began := time.Now()
+		s.Close()
+		if took := time.Since(began); took != limits.CloseTimeout {
+			t.Errorf("closed after %v", took)
+		}
+		s.connections.Done()
+	})
+	if !strings.Contains(log.String(), "do not end") {
+		t.Errorf("the log says %q", log.String())
+	}
 }

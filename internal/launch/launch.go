@@ -30,13 +30,13 @@ type Launcher struct {
 }
 
 // New makes a launcher. Children inherit from base, as far as a start's policy
-// says so.
-func New(spawner *spawn.Spawner, base []string) *Launcher {
+// says so; loginShell is the SHELL of those with a terminal that have none.
+func New(spawner *spawn.Spawner, base []string, loginShell string) *Launcher {
 	return &Launcher{
 		spawner: spawner,
 		stages: []Stage{
 			command,
-			environment(base, environ.LoginShell()),
+			environment(base, loginShell),
 		},
 	}
 }

@@ -55,7 +55,7 @@ func TestCheckOrder(t *testing.T) {
 		{func(p *protocol.StartParams) { p.ShellSnapshot = &protocol.ShellSnapshot{} }, "`shellSnapshot`"},
 		{func(p *protocol.StartParams) { p.Argv = nil }, "argv must not be empty"},
 	}
-	l := New(spawn.New(), nil)
+	l := New(spawn.New(), nil, "")
 	t.Cleanup(l.spawner.Close)
 	for i, fault := range faults {
 		params := startParams(t, func(p *protocol.StartParams) {
@@ -90,7 +90,7 @@ func (e *events) Exited(code int)           { e.code <- code }
 func (*events) Closed()                     {}
 
 func TestLaunch(t *testing.T) {
-	l := New(spawn.New(), []string{"PATH=/usr/bin:/bin", "FROM=base"})
+	l := New(spawn.New(), []string{"PATH=/usr/bin:/bin", "FROM=base"}, "")
 	t.Cleanup(l.spawner.Close)
 	e := &events{code: make(chan int, 1)}
 	adopt := func(*spawn.Process) spawn.Events { return e }

@@ -685,3 +685,11 @@ func TestCallEndsWithItsContext(t *testing.T) {
 		r.end()
 	})
 }
+
+func TestConcurrencyIsBounded(t *testing.T) {
+	for asked, want := range map[int]int{-1: 1, 0: 1, 2: 2, limits.ConcurrentRequests + 1: limits.ConcurrentRequests} {
+		if c := New(newScripted(), &testHandler{}, Config{Concurrency: asked}); c.config.Concurrency != want {
+			t.Errorf("%d asked for: %d", asked, c.config.Concurrency)
+		}
+	}
+}
