@@ -39,6 +39,14 @@ func AppendOutputNotification(dst []byte, n *OutputNotification) []byte {
 	dst = appendString(dst, string(n.Stream))
 	dst = append(dst, `,"chunk":`...)
 	dst = appendQuotedBase64(dst, n.Chunk)
+	if n.Airlock != nil {
+		extra, err := Encode(n.Airlock)
+		if err != nil {
+			panic("protocol: encoding " + NotificationProcessOutput + ": " + err.Error())
+		}
+		dst = append(dst, `,"airlock":`...)
+		dst = append(dst, extra...)
+	}
 	return append(dst, "}}"...)
 }
 

@@ -43,6 +43,12 @@ func TestAppendOutputNotification(t *testing.T) {
 			Stream:    rapid.SampledFrom([]Stream{StreamStdout, StreamStderr, StreamPTY}).Draw(t, "stream"),
 			Chunk:     rapid.SliceOfN(rapid.Byte(), 0, 50).Draw(t, "chunk"),
 		}
+		if rapid.Bool().Draw(t, "gap") {
+			n.Airlock = &EventExtra{
+				FirstSeq:     rapid.Uint64().Draw(t, "firstSeq"),
+				DroppedBytes: map[Stream]uint64{StreamStdout: 1, StreamStderr: rapid.Uint64().Draw(t, "dropped")},
+			}
+		}
 		want, err := Encode(message{NotificationProcessOutput, n})
 		if err != nil {
 			t.Fatal(err)

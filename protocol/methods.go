@@ -29,8 +29,19 @@ const (
 	MethodProcessCloseStdin = "airlock/processCloseStdin"
 )
 
+// Notifications that Airlock lets clients send besides. An executor that does
+// not name the feature takes them for a violation.
+const (
+	NotificationProcessWindow = "airlock/processWindow"
+)
+
 // Features that [AirlockInfo] may name.
 const (
 	// FeatureCloseStdin: [MethodProcessCloseStdin] is there.
 	FeatureCloseStdin = "processCloseStdin"
+	// FeatureTakeover: [InitializeExtra.Takeover] has effect.
+	FeatureTakeover = "takeover"
+	// FeatureProcessWindow: [InitializeExtra.Window] has effect, and
+	// [NotificationProcessWindow] is understood.
+	FeatureProcessWindow = "processWindow"
 )

@@ -146,7 +146,8 @@ type ReadResult struct {
 type ReadExtra struct {
 	// FirstSeq is the oldest sequence number that can still be read.
 	FirstSeq uint64 `json:"firstSeq"`
-	// DroppedBytes counts the bytes of each stream that were dropped, in all.
+	// DroppedBytes counts the bytes of each stream before FirstSeq. All of
+	// them are gone, received or not.
 	DroppedBytes map[Stream]uint64 `json:"droppedBytes"`
 }
 
@@ -220,10 +221,11 @@ type TerminateResult struct {
 
 // OutputNotification tells of output.
 type OutputNotification struct {
-	ProcessID string `json:"processId"`
-	Seq       uint64 `json:"seq"`
-	Stream    Stream `json:"stream"`
-	Chunk     Bytes  `json:"chunk"`
+	ProcessID string      `json:"processId"`
+	Seq       uint64      `json:"seq"`
+	Stream    Stream      `json:"stream"`
+	Chunk     Bytes       `json:"chunk"`
+	Airlock   *EventExtra `json:"airlock,omitzero"`
 }
 
 // ExitedNotification tells that the program has ended.
@@ -232,12 +234,14 @@ type ExitedNotification struct {
 	Seq       uint64 `json:"seq"`
 	// ExitCode is 0 to 255, 128 + the signal that ended the program, or -1 if
 	// it is not known.
-	ExitCode      int32 `json:"exitCode"`
-	SandboxDenied bool  `json:"sandboxDenied"`
+	ExitCode      int32       `json:"exitCode"`
+	SandboxDenied bool        `json:"sandboxDenied"`
+	Airlock       *EventExtra `json:"airlock,omitzero"`
 }
 
 // ClosedNotification tells that no more output will come.
 type ClosedNotification struct {
-	ProcessID string `json:"processId"`
-	Seq       uint64 `json:"seq"`
+	ProcessID string      `json:"processId"`
+	Seq       uint64      `json:"seq"`
+	Airlock   *EventExtra `json:"airlock,omitzero"`
 }

@@ -10,6 +10,8 @@ type InitializeParams struct {
 	ClientName string `json:"clientName"`
 	// ResumeSessionID names a detached session to attach to again.
 	ResumeSessionID *string `json:"resumeSessionId"`
+	// Airlock asks for what Airlock adds; other executors ignore it.
+	Airlock *InitializeExtra `json:"airlock,omitzero"`
 }
 
 // InitializeResult answers initialize.
