@@ -72,6 +72,29 @@ const (
 	// RetainedChunks bounds the same by number: a read result takes four JSON
 	// values for each chunk, and must stay within JSONValues.
 	RetainedChunks = 50_000
+	// ReadBytes bounds the output in one answer to a read, and ReadMessageBytes
+	// the part of the answer that holds it: some clients end the connection
+	// over a frame of more than 16 MiB.
+	ReadBytes        = 11 << 20
+	ReadMessageBytes = 15 << 20
+	// CatchUpBytes bounds the output in the answer to the first read of a
+	// client that has come back. The Codex client takes notifications in while
+	// it is still busy with the answer: the longer it is, the likelier they are
+	// too many for it.
+	CatchUpBytes = 1 << 20
+	// AheadEvents and AheadBytes bound what a client that has come back is told
+	// of a process before it has read what it has missed of it. The Codex
+	// client can keep 256 events of 1 MiB.
+	AheadEvents = 128
+	AheadBytes  = 512 << 10
+	// SpillBytes is how much output of a process is kept in a file when it has
+	// left memory; the oldest is dropped.
+	SpillBytes = 256 << 20
+	// MinSpillBytes is the least that such a file can do with.
+	MinSpillBytes = 1 << 20
+	// SpillTotalBytes bounds the files of all processes together, so that
+	// clients can't fill the disk.
+	SpillTotalBytes = 4 << 30
 	// ChunkBytes bounds one chunk of output, so that messages stay small.
 	ChunkBytes = 64 << 10
 	// DrainBytes bounds what is read from one stream of a process that has
@@ -106,6 +129,17 @@ const (
 	PingInterval = 30 * time.Second
 	// PingTimeout is how long a peer may stay silent, pings included.
 	PingTimeout = 90 * time.Second
+	// ProbeTimeout is how long a peer may take to answer when another one asks
+	// for its session. Clients that come back try for longer than that.
+	ProbeTimeout = 3 * time.Second
+	// StallTimeout is how long a client may take nothing of what is sent to it
+	// and still hold back its processes.
+	StallTimeout = 2 * time.Second
+	// StallDrop is how long it may take nothing until it is disconnected.
+	StallDrop = 60 * time.Second
+	// AheadTimeout is how long these two hold for a client that does not read
+	// at all.
+	AheadTimeout = 10 * time.Second
 	// HandshakeTimeout bounds the HTTP request that opens a WebSocket.
 	HandshakeTimeout = 10 * time.Second
 	// PauseTimeout is how long nothing may be read from a connection because its

@@ -69,6 +69,11 @@ var layers = []layer{
 			"internal/launch": "a table gets a Launcher; its tests run on children that are not there",
 		},
 	},
+	{
+		path: "internal/outlog",
+		job:  "the output of a process: memory, file, numbers, gaps",
+		only: []string{"internal/spawn", "internal/limits"},
+	},
 	{path: "internal/launch", job: "from the parameters of a start to a child"},
 	{path: "internal/network", job: "the policy proxy"},
 	{path: "internal/credential", job: "masks credentials in the child, translates them at the proxy"},
