@@ -82,6 +82,13 @@ type Config struct {
 	// DrainTimeout bounds how long what is under way is still answered when
 	// the peer has stopped sending, or has broken the rules.
 	DrainTimeout time.Duration
+	// StallTimeout is how long the peer may take nothing of what is sent to it
+	// before Stalled is called with true; with false when it has taken
+	// something since. Calls come one at a time. 0 means that nobody looks.
+	StallTimeout time.Duration
+	Stalled      func(stalled bool)
+	// StallDrop is the same until the connection is closed; 0 means never.
+	StallDrop time.Duration
 }
 
 // Conn is one connection.
@@ -90,6 +97,7 @@ type Conn struct {
 	handler   Handler
 	config    Config
 	out       *outgoing
+	stall     *stallWatch
 	calls     *calls
 	parked    parking
 	answering chan struct{} // a place for each of these that makes its answer
@@ -99,12 +107,15 @@ type Conn struct {
 // New makes a connection; nothing happens on it before [Conn.Serve].
 func New(t transport.Conn, h Handler, config Config) *Conn {
 	config.Concurrency = min(max(config.Concurrency, 1), limits.ConcurrentRequests)
-	return &Conn{
+	c := &Conn{
 		transport: t, handler: h, config: config,
 		out: newOutgoing(t), calls: newCalls(config.Calls),
 		answering: make(chan struct{}, limits.ParkedAnswers),
 		hurry:     make(chan struct{}),
 	}
+	c.stall = newStallWatch(c)
+	c.out.began = c.stall.began
+	return c
 }
 
 // Notify queues the message that build appends to an empty buffer, which must
@@ -116,6 +127,10 @@ func (c *Conn) Notify(build func(dst []byte) []byte) error {
 
 // Flush has everything written that has been queued.
 func (c *Conn) Flush() { c.out.flush() }
+
+// Probe finds out whether the peer is still there, and ends the connection if
+// it is not.
+func (c *Conn) Probe() { c.transport.Probe() }
 
 // Close ends the connection at once.
 func (c *Conn) Close(reason error) {
@@ -157,6 +172,7 @@ func (c *Conn) Serve(ctx context.Context) error {
 	}
 	cancel(reason)
 	c.Close(reason)
+	c.stall.stop()
 	c.calls.close(reason)
 	c.handler.Gone()
 	lanes.finish()

@@ -29,6 +29,7 @@ type scripted struct {
 	done   chan struct{}
 	once   sync.Once
 	reason error
+	taken  atomic.Uint64 // messages
 }
 
 func newScripted() *scripted {
@@ -51,6 +52,7 @@ func (s *scripted) Write(batch [][]byte) error {
 	for _, m := range batch {
 		select {
 		case s.out <- string(m):
+			s.taken.Add(1)
 		case <-s.done:
 			return transport.ErrClosed
 		}
@@ -58,6 +60,8 @@ func (s *scripted) Write(batch [][]byte) error {
 	return nil
 }
 
+func (s *scripted) Progress() uint64      { return s.taken.Load() }
+func (s *scripted) Probe()                {}
 func (s *scripted) Close(reason error)    { s.once.Do(func() { s.reason = reason; close(s.done) }) }
 func (s *scripted) Done() <-chan struct{} { return s.done }
 func (s *scripted) Origin() string        { return "JSON-RPC message from test" }

@@ -19,6 +19,7 @@ import (
 type outgoing struct {
 	transport transport.Conn
 	limit     int
+	began     func() // called when a write begins
 
 	mu      sync.Mutex
 	work    sync.Cond // queue, writing, ending or err changed
@@ -34,7 +35,7 @@ type outgoing struct {
 }
 
 func newOutgoing(t transport.Conn) *outgoing {
-	o := &outgoing{transport: t, limit: limits.OutgoingBytes}
+	o := &outgoing{transport: t, limit: limits.OutgoingBytes, began: func() {}}
 	o.work.L = &o.mu
 	return o
 }
@@ -133,6 +134,7 @@ func (o *outgoing) writeQueue() {
 	o.queue = o.spare[:0]
 	o.writing = true
 	o.mu.Unlock()
+	o.began()
 	err := o.transport.Write(batch)
 	written := 0
 	for i, message := range batch {
@@ -151,6 +153,13 @@ func (o *outgoing) writeQueue() {
 	if len(o.queue) > 0 || o.ending {
 		o.work.Signal()
 	}
+}
+
+// busy tells whether there is something that has not been written.
+func (o *outgoing) busy() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.bytes > 0 && o.err == nil
 }
 
 func recycle(message []byte) {

@@ -31,9 +31,10 @@ type corkConn struct {
 	onClose func()
 	closing sync.Once
 
-	start time.Time    // what clock counts from
-	heard atomic.Int64 // clock at the last received byte
-	eof   atomic.Bool  // the peer has stopped sending, and Read has said so
+	start time.Time     // what clock counts from
+	heard atomic.Int64  // clock at the last received byte
+	wrote atomic.Uint64 // bytes that the system has taken
+	eof   atomic.Bool   // the peer has stopped sending, and Read has said so
 
 	mu  sync.Mutex // serialises writes, guards buf
 	buf *[]byte    // what has been gathered; nil unless corked
@@ -58,17 +59,30 @@ func (c *corkConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// progress grows as the peer acknowledges bytes, where the system tells, and
+// else as the system takes them.
+func (c *corkConn) progress() uint64 {
+	conn := c.Conn
+	if encrypted, ok := conn.(*tls.Conn); ok {
+		conn = encrypted.NetConn()
+	}
+	return c.wrote.Load() + acknowledged(conn)
+}
+
 // Write gathers p if the connection is corked and p small, and writes it
 // together with what was gathered before if it is large.
 func (c *corkConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.buf == nil || len(*c.buf) == 0 && len(p) >= directBytes {
-		return c.Conn.Write(p)
+		n, err := c.Conn.Write(p)
+		c.wrote.Add(uint64(n))
+		return n, err
 	}
 	if len(p) >= directBytes {
 		vector := net.Buffers{*c.buf, p}
-		_, err := vector.WriteTo(c.Conn)
+		n, err := vector.WriteTo(c.Conn)
+		c.wrote.Add(uint64(n))
 		*c.buf = (*c.buf)[:0]
 		return len(p), err
 	}
@@ -100,7 +114,8 @@ func (c *corkConn) flushLocked() error {
 	if len(*c.buf) == 0 {
 		return nil
 	}
-	_, err := c.Conn.Write(*c.buf)
+	n, err := c.Conn.Write(*c.buf)
+	c.wrote.Add(uint64(n))
 	*c.buf = (*c.buf)[:0]
 	return err
 }

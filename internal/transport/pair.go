@@ -50,6 +50,16 @@ func (c *pairConn) Close(error) {
 	})
 }
 
+// Progress implements [Conn].
+func (c *pairConn) Progress() uint64 {
+	c.out.mu.Lock()
+	defer c.out.mu.Unlock()
+	return c.out.taken
+}
+
+// Probe implements [Conn].
+func (*pairConn) Probe() {}
+
 // Done is closed by Close only: what the peer wrote before it closed is still to
 // be read.
 func (c *pairConn) Done() <-chan struct{} { return c.done }
@@ -61,7 +71,8 @@ type queue struct {
 	mu       sync.Mutex
 	changed  sync.Cond // signalled on every change; at most two wait
 	messages [][]byte
-	cost     int // sum over messages of length and messageCost
+	cost     int    // sum over messages of length and messageCost
+	taken    uint64 // messages, in all
 	closed   bool
 }
 
@@ -100,6 +111,7 @@ func (q *queue) get() ([]byte, error) {
 	q.messages[0] = nil
 	q.messages = q.messages[1:]
 	q.cost -= len(message) + messageCost
+	q.taken++
 	q.changed.Broadcast()
 	return message, nil
 }

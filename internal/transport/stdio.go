@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/airlock-exec/airlock/internal/limits"
@@ -17,11 +19,12 @@ const stdioBuffer = 64 << 10
 
 // stdioConn carries one message per line.
 type stdioConn struct {
-	r    io.ReadCloser
-	w    io.WriteCloser
-	in   *bufio.Reader
-	line []byte // a line that did not fit into the buffer of in
-	out  []byte // the part of a batch that is to be written
+	r     io.ReadCloser
+	w     io.WriteCloser
+	in    *bufio.Reader
+	line  []byte        // a line that did not fit into the buffer of in
+	out   []byte        // the part of a batch that is to be written
+	wrote atomic.Uint64 // bytes that have been written
 
 	closing sync.Once
 	done    chan struct{} // closed by Close
@@ -108,8 +111,10 @@ func (c *stdioConn) Write(batch [][]byte) error {
 			}
 		}
 		if len(message) >= stdioBuffer {
-			if _, err := c.w.Write(message); err != nil {
-				return c.fail(err)
+			for piece := range slices.Chunk(message, stdioBuffer) { // so that progress can be seen
+				if err := c.write(piece); err != nil {
+					return err
+				}
 			}
 			message = nil
 		}
@@ -123,13 +128,25 @@ func (c *stdioConn) flush() error {
 	if len(c.out) == 0 {
 		return nil
 	}
-	_, err := c.w.Write(c.out)
+	err := c.write(c.out)
 	c.out = c.out[:0]
+	return err
+}
+
+func (c *stdioConn) write(p []byte) error {
+	n, err := c.w.Write(p)
+	c.wrote.Add(uint64(n))
 	if err != nil {
 		return c.fail(err)
 	}
 	return nil
 }
+
+// Progress implements [Conn].
+func (c *stdioConn) Progress() uint64 { return c.wrote.Load() }
+
+// Probe implements [Conn].
+func (*stdioConn) Probe() {}
 
 // fail closes the connection, unless it can still be written to, and returns
 // the error for the caller.

@@ -26,6 +26,16 @@ type Conn interface {
 	// the transport can say so, the peer is told the reason first.
 	Close(reason error)
 
+	// Progress returns a number that grows as the peer takes what is written.
+	// It tells nothing but whether that goes on at all; how finely depends on
+	// what the operating system tells.
+	Progress() uint64
+
+	// Probe finds out whether the peer is still there: one that is not heard of
+	// within limits.ProbeTimeout is dropped. Where the end of a peer can't go
+	// unnoticed it does nothing.
+	Probe()
+
 	// Done is closed when the connection has ended, by Close or because the
 	// transport has found the peer to be gone.
 	Done() <-chan struct{}

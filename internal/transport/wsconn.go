@@ -46,6 +46,7 @@ type wsConn struct {
 	control     controlQueue
 	controlDone chan struct{} // closed when serveControl has returned
 	watch       *time.Timer   // runs checkSilence
+	probing     atomic.Bool   // a Probe is under way
 
 	ending sync.Once
 	done   chan struct{} // closed when the connection has ended
@@ -76,6 +77,9 @@ func (c *wsConn) start(ws *websocket.Conn) {
 func (c *wsConn) Origin() string { return c.origin }
 
 func (c *wsConn) Done() <-chan struct{} { return c.done }
+
+// Progress implements [Conn].
+func (c *wsConn) Progress() uint64 { return c.net.progress() }
 
 // Read returns the next text or binary message.
 func (c *wsConn) Read() ([]byte, error) {

@@ -150,3 +150,20 @@ func (c *wsConn) checkSilence() {
 		c.watch.Stop()
 	}
 }
+
+// Probe implements [Conn].
+func (c *wsConn) Probe() {
+	if c.ended() || c.probing.Swap(true) {
+		return
+	}
+	asked := int64(c.net.clock())
+	c.control.put(controlFrame(opPing, nil, c.client))
+	time.AfterFunc(limits.ProbeTimeout, func() {
+		c.probing.Store(false)
+		// A Read that began later, or none, says that we are not looking.
+		since := c.reading.Load()
+		if since != 0 && since <= asked && c.net.heard.Load() <= asked {
+			c.end(ErrPingTimeout, 0)
+		}
+	})
+}
