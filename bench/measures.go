@@ -94,6 +94,11 @@ var measures = []measure{
 	{"idle-pty", idlePTYMemory, nil, []row{
 		{"each", "per idle PTY", "KB", atMost(40)},
 	}},
+	{"stalled", besideStalled, nil, []row{
+		{"alone", "environment/status round trip, p99", "ms", nil},
+		{"beside", "same, beside a client that does not read 500 MiB", "ms", nil},
+		{"peak", "peak RSS with that client", "MB", atMost(60)},
+	}},
 	{"status", statusRoundTrip, nil, []row{
 		{"p50", "environment/status round trip, p50", "ms", nil},
 	}},

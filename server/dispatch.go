@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -86,7 +87,7 @@ type connection struct {
 	log        *slog.Logger
 	rpc        *rpc.Conn
 	handshake  handshake
-	attachment *session.Attachment
+	attachment atomic.Pointer[session.Attachment]
 }
 
 // Handshaking implements [rpc.Handler].
@@ -105,21 +106,24 @@ func (c *connection) Begin(_ context.Context, r rpc.Request) rpc.Reply {
 	return m.begin(c, m.family, r)
 }
 
-// Notification implements [rpc.Handler]. The one notification of clients ends
-// the handshake; repeats do nothing.
-func (c *connection) Notification(_ context.Context, name string, _ jsontext.Value) error {
-	if name != protocol.NotificationInitialized || c.handshake == connected {
-		return transport.ErrViolation
-	}
-	if c.handshake == attached {
+// Notification implements [rpc.Handler]. One ends the handshake, repeats do
+// nothing; the other opens the window of a process.
+func (c *connection) Notification(_ context.Context, name string, params jsontext.Value) error {
+	switch {
+	case name == protocol.NotificationInitialized && c.handshake == attached:
 		c.handshake = ready
+		return nil
+	case name == protocol.NotificationInitialized && c.handshake == ready:
+		return nil
+	case name == protocol.NotificationProcessWindow && c.handshake == ready:
+		return c.processWindow(params)
 	}
-	return nil
+	return transport.ErrViolation
 }
 
 // Gone implements [rpc.Handler].
 func (c *connection) Gone() {
-	if c.attachment != nil {
-		c.attachment.Detach()
+	if attachment := c.attachment.Load(); attachment != nil {
+		attachment.Detach()
 	}
 }

@@ -2,10 +2,14 @@ package server
 
 import (
 	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/airlock-exec/airlock/internal/process"
 	"github.com/airlock-exec/airlock/internal/rpc"
 	"github.com/airlock-exec/airlock/internal/session"
+	"github.com/airlock-exec/airlock/internal/transport"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -15,7 +19,7 @@ func (c *connection) initialize(_ rpc.Request, params *protocol.InitializeParams
 		return rpc.Reply{Err: protocol.Errorf(protocol.CodeInvalidRequest,
 			"initialize may only be sent once per connection")}
 	}
-	attachment, err := c.attach(params.ResumeSessionID)
+	attachment, err := c.attach(params)
 	// The session id would let a reader of the log take the session over.
 	log := c.log.With("client", params.ClientName[:min(len(params.ClientName), 100)],
 		"resumed", params.ResumeSessionID != nil)
@@ -24,7 +28,7 @@ func (c *connection) initialize(_ rpc.Request, params *protocol.InitializeParams
 		return rpc.Reply{Err: err}
 	}
 	log.Info("session attached")
-	c.attachment = attachment
+	c.attachment.Store(attachment)
 	c.handshake = attached
 	return rpc.Reply{
 		Result: &protocol.InitializeResult{
@@ -35,11 +39,24 @@ func (c *connection) initialize(_ rpc.Request, params *protocol.InitializeParams
 	}
 }
 
-func (c *connection) attach(resume *string) (*session.Attachment, error) {
-	if resume == nil {
-		return c.server.sessions.Create(c.rpc)
+func (c *connection) attach(params *protocol.InitializeParams) (*session.Attachment, error) {
+	var options session.Options
+	if extra := params.Airlock; extra != nil {
+		options = session.Options{Window: extra.Window, Takeover: extra.Takeover}
 	}
-	return c.server.sessions.Resume(*resume, c.rpc)
+	if params.ResumeSessionID == nil {
+		return c.server.sessions.Create(c.rpc, options)
+	}
+	return c.server.sessions.Resume(*params.ResumeSessionID, c.rpc, options)
+}
+
+// stalled is called while the client takes nothing of what is sent to it, and
+// when it does again.
+func (c *connection) stalled(stalled bool) {
+	if attachment := c.attachment.Load(); attachment != nil {
+		c.log.Debug("client stalled", "stalled", stalled)
+		attachment.Stall(stalled)
+	}
 }
 
 func (c *connection) environmentInfo(rpc.Request, *protocol.Unit) rpc.Reply {
@@ -51,7 +68,18 @@ func (c *connection) environmentStatus(rpc.Request, *protocol.Unit) rpc.Reply {
 }
 
 // processes returns the process table of the connection's session.
-func (c *connection) processes() *process.Table { return c.attachment.Session().Processes() }
+func (c *connection) processes() *process.Table { return c.attachment.Load().Session().Processes() }
+
+// processWindow lets more output of a process be sent. Parameters that make no
+// sense are a violation: there is no answer that could tell.
+func (c *connection) processWindow(params jsontext.Value) error {
+	grant, err := protocol.Decode[protocol.ProcessWindowNotification](params)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", transport.ErrViolation, protocol.NotificationProcessWindow, err)
+	}
+	c.processes().Grant(grant.ProcessID, grant.Bytes)
+	return nil
+}
 
 func (c *connection) processStart(_ rpc.Request, params *protocol.StartParams) rpc.Reply {
 	start, err := c.processes().Start(params)
@@ -71,20 +99,26 @@ func (c *connection) processStart(_ rpc.Request, params *protocol.StartParams) r
 }
 
 func (c *connection) processRead(r rpc.Request, params *protocol.ReadParams) rpc.Reply {
-	result, pending, err := c.processes().Read(params)
-	if pending == nil {
-		return rpc.Reply{Result: result, Err: err}
+	reading, err := c.processes().Read(params)
+	if reading.Pending == nil {
+		return readReply(reading, err)
 	}
-	hurry := r.Hurry // and nothing else of the request is kept
+	pending, hurry := reading.Pending, r.Hurry // and nothing else of the request is kept
 	return rpc.Reply{Parked: true, Wait: func(ctx context.Context) rpc.Reply {
 		if err := pending.Wait(ctx, hurry); err != nil {
 			return rpc.Reply{Err: err}
 		}
 		return rpc.Reply{Wait: func(context.Context) rpc.Reply {
-			result, err := pending.Result()
-			return rpc.Reply{Result: result, Err: err}
+			return readReply(pending.Read())
 		}}
 	}}
+}
+
+func readReply(reading process.Reading, err error) rpc.Reply {
+	if err != nil {
+		return rpc.Reply{Err: err}
+	}
+	return rpc.Reply{Result: reading.Result, Sent: reading.Sent}
 }
 
 func (c *connection) processWrite(_ rpc.Request, params *protocol.WriteParams) rpc.Reply {

@@ -20,6 +20,7 @@ import (
 	"github.com/airlock-exec/airlock/internal/discover"
 	"github.com/airlock-exec/airlock/internal/launch"
 	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/outlog"
 	"github.com/airlock-exec/airlock/internal/process"
 	"github.com/airlock-exec/airlock/internal/rpc"
 	"github.com/airlock-exec/airlock/internal/session"
@@ -45,12 +46,32 @@ type Config struct {
 	// MaxProcesses bounds the processes of a session that have not been
 	// forgotten. The default is 4096.
 	MaxProcesses int
+	// StallTimeout is how long a client may take nothing of what is sent to it
+	// and still hold back its processes; after that they run on. The default
+	// is 2 s.
+	StallTimeout time.Duration
+	// StallDrop is how long a client may take nothing until it is disconnected.
+	// The default is 60 s.
+	StallDrop time.Duration
+	// SpillBytes bounds the file that keeps the output of a process which does
+	// not stay in memory. The default is 256 MiB; a negative value means that
+	// there is no file, and such output is dropped.
+	SpillBytes int64
+	// SpillTotalBytes bounds all those files together. The default is 4 GiB.
+	SpillTotalBytes int64
+	// SpillDir is the folder of those files, which have no names there. The
+	// default is os.TempDir().
+	SpillDir string
 	// Logger is told what happens; never what is run, nor any secret. The
 	// default discards everything.
 	Logger *slog.Logger
 	// Version is the embedding program's version, as clients get to see it.
 	Version string
 }
+
+// MinSpillBytes is the least that Config.SpillBytes can be if it is not
+// negative; less is taken for it.
+const MinSpillBytes = limits.MinSpillBytes
 
 func (c Config) withDefaults() Config {
 	orDuration := func(d *time.Duration, value time.Duration) {
@@ -63,7 +84,22 @@ func (c Config) withDefaults() Config {
 			*n = value
 		}
 	}
+	orInt64 := func(n *int64, value int64) {
+		if *n == 0 {
+			*n = value
+		}
+	}
 	orInt(&c.ConcurrentRequests, 1)
+	orDuration(&c.StallTimeout, limits.StallTimeout)
+	orDuration(&c.StallDrop, limits.StallDrop)
+	orInt64(&c.SpillBytes, limits.SpillBytes)
+	if c.SpillBytes > 0 {
+		c.SpillBytes = max(c.SpillBytes, MinSpillBytes)
+	}
+	orInt64(&c.SpillTotalBytes, limits.SpillTotalBytes)
+	if c.SpillDir == "" {
+		c.SpillDir = os.TempDir()
+	}
 	orDuration(&c.SessionTTL, limits.SessionTTL)
 	orDuration(&c.ProcessRetention, limits.ProcessRetention)
 	orInt(&c.MaxSessions, limits.Sessions)
@@ -99,6 +135,7 @@ func New(config Config) *Server {
 	s := &Server{config: config.withDefaults(), spawner: spawn.New()}
 	s.info = discover.Environment(s.config.Version)
 	launcher := childLauncher{launch.New(s.spawner, os.Environ(), s.info.Shell.Path)}
+	spill := s.newSpill()
 	s.sessions = session.NewRegistry(session.Config{
 		TTL:         s.config.SessionTTL,
 		MaxSessions: s.config.MaxSessions,
@@ -106,11 +143,22 @@ func New(config Config) *Server {
 			return process.NewTable(process.Config{
 				Retention:    s.config.ProcessRetention,
 				MaxProcesses: s.config.MaxProcesses,
+				Log:          outlog.Config{Spill: spill},
 			}, launcher)
 		},
 	})
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	return s
+}
+
+// newSpill returns where output goes that does not stay in memory, or nil.
+func (s *Server) newSpill() *outlog.Spill {
+	if s.config.SpillBytes < 0 {
+		return nil
+	}
+	return outlog.NewSpill(s.config.SpillDir, s.config.SpillBytes, s.config.SpillTotalBytes, func(err error) {
+		s.config.Logger.Warn("output that leaves memory is lost: it can't be kept in a file", "error", err)
+	})
 }
 
 // childLauncher is a launcher whose children are what a process table knows.
@@ -176,6 +224,9 @@ func (s *Server) serve(ctx context.Context, t transport.Conn) error {
 		Concurrency:  s.config.ConcurrentRequests,
 		Calls:        limits.CallsInFlight,
 		DrainTimeout: limits.DrainTimeout,
+		StallTimeout: s.config.StallTimeout,
+		StallDrop:    s.config.StallDrop,
+		Stalled:      c.stalled,
 	})
 	c.log = s.config.Logger.With("connection", s.opened.Add(1))
 	c.log.Debug("connection opened", "source", t.Origin())

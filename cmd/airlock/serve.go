@@ -36,6 +36,11 @@ type serveCommand struct {
 
 	SessionTTL       duration `default:"80s" group:"limits" placeholder:"TIME" help:"Keep a session this long for its client to come back (default ${default})."`
 	ProcessRetention duration `default:"80s" group:"limits" placeholder:"TIME" help:"Keep what a finished process has said this long (default ${default})."`
+	StallTimeout     duration `default:"2s" group:"limits" placeholder:"TIME" help:"Let processes run on when their client has taken nothing of what is sent to it for so long (default ${default})."`
+	StallDrop        duration `default:"60s" group:"limits" placeholder:"TIME" help:"Disconnect such a client after this time; it can resume its session (default ${default})."`
+	SpillBytes       size     `default:"256MiB" group:"limits" placeholder:"SIZE" help:"Keep up to this much output of a process in a temporary file (default ${default}). It is what does not stay in memory; with 0 that is dropped."`
+	SpillTotalBytes  size     `default:"4GiB" group:"limits" placeholder:"SIZE" help:"Let those files have this size together (default ${default})."`
+	SpillDir         string   `group:"limits" placeholder:"DIR" complete:"file" help:"Make those files, which have no names, in this folder (default: where temporary files belong)."`
 	PingInterval     duration `default:"30s" group:"limits" placeholder:"TIME" help:"Ping every WebSocket client this often (default ${default})."`
 	PingTimeout      duration `default:"90s" group:"limits" placeholder:"TIME" help:"Drop a WebSocket client that is silent for this long (default ${default})."`
 	MaxConnections   count    `default:"8192" group:"limits" placeholder:"COUNT" help:"Refuse WebSocket clients above this number (default ${default})."`
@@ -59,6 +64,9 @@ func (c *serveCommand) Run(ctx *kong.Context, log *logFlags) error {
 		return fmt.Errorf("--ping-timeout (%v) must be longer than --ping-interval (%v), or every silent client is dropped",
 			c.PingTimeout, c.PingInterval)
 	}
+	if err := c.checkSpill(); err != nil {
+		return err
+	}
 	address, err := transport.ParseListen(c.Listen)
 	if err != nil {
 		return err
@@ -80,6 +88,33 @@ func (c *serveCommand) Run(ctx *kong.Context, log *logFlags) error {
 		return c.serveStdio(stopped, logger)
 	}
 	return c.serveWebSocket(stopped, address, logger, ctx.Stdout)
+}
+
+// checkSpill refuses what could not be used when it is needed.
+func (c *serveCommand) checkSpill() error {
+	if c.SpillBytes != 0 && c.SpillBytes < server.MinSpillBytes {
+		return fmt.Errorf("--spill-bytes (%v) must be 0, for none, or at least %v", c.SpillBytes, size(server.MinSpillBytes))
+	}
+	if c.SpillTotalBytes < c.SpillBytes {
+		return fmt.Errorf("--spill-total-bytes (%v) must be at least --spill-bytes (%v)", c.SpillTotalBytes, c.SpillBytes)
+	}
+	if c.SpillDir == "" {
+		return nil
+	}
+	if info, err := os.Stat(c.SpillDir); err != nil {
+		return fmt.Errorf("--spill-dir: %w", err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("--spill-dir: %s is not a folder", c.SpillDir)
+	}
+	return nil
+}
+
+// spillBytes returns the size as package server takes it.
+func (c *serveCommand) spillBytes() int64 {
+	if c.SpillBytes == 0 {
+		return -1
+	}
+	return int64(c.SpillBytes)
 }
 
 func (c *serveCommand) serveStdio(ctx context.Context, logger *slog.Logger) error {
@@ -148,6 +183,11 @@ func (c *serveCommand) newExecutor(logger *slog.Logger) *server.Server {
 		ProcessRetention:   time.Duration(c.ProcessRetention),
 		MaxSessions:        c.MaxSessions.int(),
 		MaxProcesses:       c.MaxProcesses.int(),
+		StallTimeout:       time.Duration(c.StallTimeout),
+		StallDrop:          time.Duration(c.StallDrop),
+		SpillBytes:         c.spillBytes(),
+		SpillTotalBytes:    int64(c.SpillTotalBytes),
+		SpillDir:           c.SpillDir,
 		Logger:             logger,
 		Version:            airlockVersion(),
 	})

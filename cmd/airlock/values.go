@@ -83,6 +83,42 @@ func (d duration) String() string {
 	return text
 }
 
+// size is a number of bytes.
+type size int64
+
+// units of [size], largest first.
+var units = []struct {
+	name  string
+	bytes int64
+}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (s *size) UnmarshalText(text []byte) error {
+	for _, unit := range units {
+		digits, ok := strings.CutSuffix(string(text), unit.name)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseUint(digits, 10, 63)
+		if err != nil || int64(n) > math.MaxInt64/unit.bytes {
+			break
+		}
+		*s = size(int64(n) * unit.bytes)
+		return nil
+	}
+	return errors.New("expected a number of bytes such as 0, 65536, 512KiB, 256MiB or 4GiB")
+}
+
+// String returns the shortest text that UnmarshalText reads.
+func (s size) String() string {
+	for _, unit := range units {
+		if n := int64(s); n != 0 && n%unit.bytes == 0 {
+			return strconv.FormatInt(n/unit.bytes, 10) + unit.name
+		}
+	}
+	return "0"
+}
+
 // valueError says what is wrong with the value of a flag.
 type valueError struct {
 	flag   *kong.Flag

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +99,10 @@ func TestDefaults(t *testing.T) {
 	for name, pair := range map[string][2]any{
 		"session-ttl":       {time.Duration(cli.Serve.SessionTTL), limits.SessionTTL},
 		"process-retention": {time.Duration(cli.Serve.ProcessRetention), limits.ProcessRetention},
+		"stall-timeout":     {time.Duration(cli.Serve.StallTimeout), limits.StallTimeout},
+		"stall-drop":        {time.Duration(cli.Serve.StallDrop), limits.StallDrop},
+		"spill-bytes":       {int64(cli.Serve.SpillBytes), int64(limits.SpillBytes)},
+		"spill-total-bytes": {int64(cli.Serve.SpillTotalBytes), int64(limits.SpillTotalBytes)},
 		"ping-interval":     {time.Duration(cli.Serve.PingInterval), limits.PingInterval},
 		"ping-timeout":      {time.Duration(cli.Serve.PingTimeout), limits.PingTimeout},
 		"max-connections":   {cli.Serve.MaxConnections.int(), limits.Connections},
@@ -106,6 +111,27 @@ func TestDefaults(t *testing.T) {
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("--%s is %v by default; package limits has %v", name, pair[0], pair[1])
+		}
+	}
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{
+		"0": 0, "1": 1, "1000": 1000, "64KiB": 64 << 10, "256MiB": 256 << 20, "4GiB": 4 << 30,
+		"9223372036854775807": math.MaxInt64,
+	} {
+		var s, again size
+		if err := s.UnmarshalText([]byte(text)); err != nil || int64(s) != want || s.String() != text {
+			t.Errorf("%s is read as %d, %v", text, s, err)
+		}
+		if err := again.UnmarshalText([]byte(s.String())); err != nil || again != s {
+			t.Errorf("%s is read back as %v, %v", s, again, err)
+		}
+	}
+	for _, text := range []string{"", "-1", "MiB", "1.5GiB", "1MB", "1 MiB", "1mib", "9223372036854775808", "9000000000GiB"} {
+		if err := new(size).UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), "256MiB") {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

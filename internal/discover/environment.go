@@ -26,8 +26,10 @@ func Environment(version string) protocol.EnvironmentInfo {
 		TemporaryDirectories: temporaryDirectories(),
 		TempDir:              uri(os.TempDir()),
 		Airlock: &protocol.AirlockInfo{
-			Version:  version,
-			Features: []string{protocol.FeatureCloseStdin},
+			Version: version,
+			Features: []string{
+				protocol.FeatureCloseStdin, protocol.FeatureTakeover, protocol.FeatureProcessWindow,
+			},
 		},
 	}
 	if dir, err := os.Getwd(); err == nil {

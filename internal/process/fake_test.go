@@ -160,11 +160,11 @@ func run(s *Starting) <-chan error {
 // read reads without waiting.
 func (r *rig) read(id string, after uint64) *protocol.ReadResult {
 	r.Helper()
-	result, _, err := r.table.Read(&protocol.ReadParams{ProcessID: id, AfterSeq: &after})
+	reading, err := r.table.Read(&protocol.ReadParams{ProcessID: id, AfterSeq: &after})
 	if err != nil {
 		r.Fatal(err)
 	}
-	return result
+	return reading.Result
 }
 
 // write writes and returns the status, which must be there at once.

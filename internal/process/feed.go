@@ -1,8 +1,14 @@
 package process
 
 import (
+	"math"
+	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/outlog"
 	"github.com/airlock-exec/airlock/internal/spawn"
 )
 
@@ -27,13 +33,20 @@ type Event struct {
 	Data   []byte
 	// ExitCode of an exited event.
 	ExitCode int32
+	// Gap is set if events right before this one have been dropped.
+	Gap *outlog.Gap
 }
 
 // Feed hands out the events of all processes of a table from the time of its
 // attachment on: of each process strictly in order, of several ones in turn.
 // One goroutine takes events from it.
 type Feed struct {
-	data []byte // of the newest event
+	window uint64 // of each process, in bytes; 0: no bound
+	reader outlog.Reader
+	// stalled: nobody takes events, and processes need not wait for it.
+	stalled atomic.Bool
+
+	caution *time.Timer // ends the caution of cursors; nil if there is none
 
 	mu     sync.Mutex
 	change sync.Cond // ready or closed changed
@@ -48,24 +61,46 @@ type cursor struct {
 	p      *Process
 	sent   uint64 // the newest number that was handed out
 	queued bool
+	// windowed: output is handed out only while credit is above zero.
+	windowed bool
+	credit   int64 // bytes
+	// cautious: the client has come back and not yet read what it has missed;
+	// it can keep only so much of what is ahead of that.
+	cautious   bool
+	ahead      int // events handed out
+	aheadBytes int // of output in them
 }
 
-func newFeed() *Feed {
-	f := &Feed{}
+// maxCredit is as good as no bound.
+const maxCredit = math.MaxInt64 / 2
+
+func newCursor(f *Feed, p *Process, sent uint64) *cursor {
+	return &cursor{
+		feed: f, p: p, sent: sent,
+		windowed: f.window > 0, credit: int64(min(f.window, maxCredit)),
+	}
+}
+
+func newFeed(window uint64) *Feed {
+	f := &Feed{window: window}
 	f.change.L = &f.mu
 	return f
 }
 
-// wake puts the cursor in line for its next event. The caller holds the lock of
-// the process.
-func (c *cursor) wake() {
+// wake puts the cursor in line for its next event, first or last. The caller
+// holds the lock of the process.
+func (c *cursor) wake(first bool) {
 	c.feed.mu.Lock()
 	defer c.feed.mu.Unlock()
 	if c.queued || c.feed.closed {
 		return
 	}
 	c.queued = true
-	c.feed.ready = append(c.feed.ready, c)
+	if first {
+		c.feed.ready = slices.Insert(c.feed.ready, 0, c)
+	} else {
+		c.feed.ready = append(c.feed.ready, c)
+	}
 	c.feed.change.Signal()
 }
 
@@ -107,33 +142,69 @@ func (f *Feed) pop(wait bool) *cursor {
 	return c
 }
 
+// mayTake tells whether there is an event that the cursor may hand out. The
+// caller holds the lock of the process.
+func (c *cursor) mayTake() bool {
+	next := c.sent + 1
+	if next >= c.p.nextSeq {
+		return false
+	}
+	if c.cautious && (c.ahead >= limits.AheadEvents || c.aheadBytes >= limits.AheadBytes) {
+		return false
+	}
+	return !c.windowed || c.credit > 0 || next == c.p.exitSeq || next == c.p.closeSeq
+}
+
 // take returns the next event at the cursor, if there is one, and puts the
 // cursor in line again if there are more.
 func (c *cursor) take() (Event, bool) {
 	p := c.p
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	seq := c.sent + 1
-	if p.cursor != c || seq >= p.nextSeq {
+	if p.cursor != c || !c.mayTake() {
+		p.mu.Unlock()
 		return Event{}, false
 	}
-	event := Event{ProcessID: p.id, Seq: seq}
-	switch seq {
-	case p.exitSeq:
-		event.Kind, event.ExitCode = EventExited, p.exitCode
-	case p.closeSeq:
-		event.Kind = EventClosed
-	default:
-		chunk := p.log.after(c.sent)[0]
-		c.feed.data = p.log.copyOut(c.feed.data[:0], chunk)
-		event.Stream, event.Data = chunk.stream, c.feed.data
-		p.log.sealed = max(p.log.sealed, seq)
+	event := Event{ProcessID: p.id, Seq: c.sent + 1, ExitCode: p.exitCode}
+	next, exitSeq, closeSeq := p.nextSeq, p.exitSeq, p.closeSeq
+	p.mu.Unlock()
+
+	// Output may have to be fetched from a file.
+	if event.Seq != exitSeq && event.Seq != closeSeq {
+		chunk, gap, found := c.feed.reader.Next(p.log, c.sent, next)
+		event.Gap = gap
+		switch {
+		// What was dropped is passed over. The exit and the close never are.
+		case exitSeq > c.sent && (!found || chunk.Seq > exitSeq):
+			event.Seq = exitSeq
+		case !found && closeSeq != 0:
+			event.Seq = closeSeq
+		case !found:
+			return Event{}, false
+		default:
+			event.Seq, event.Stream, event.Data = chunk.Seq, chunk.Stream, chunk.Data
+		}
 	}
-	c.sent = seq
-	p.evict(0)
+	switch event.Seq {
+	case exitSeq:
+		event.Kind = EventExited
+	case closeSeq:
+		event.Kind = EventClosed
+	}
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cursor != c {
+		return Event{}, false
+	}
+	c.sent = event.Seq
+	c.credit -= int64(len(event.Data))
+	c.ahead++
+	c.aheadBytes += len(event.Data)
 	p.madeRoom()
-	if seq+1 < p.nextSeq {
-		c.wake()
+	if c.mayTake() {
+		// What has been fetched from a file is handed out before the next
+		// process has its turn and something else is fetched.
+		c.wake(c.feed.reader.Holds(p.log, c.sent))
 	}
 	return event, true
 }
@@ -144,5 +215,8 @@ func (f *Feed) close() {
 	defer f.mu.Unlock()
 	f.closed = true
 	f.ready = nil
+	if f.caution != nil {
+		f.caution.Stop()
+	}
 	f.change.Broadcast()
 }

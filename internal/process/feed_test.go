@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/outlog"
 	"github.com/airlock-exec/airlock/internal/spawn"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -47,7 +48,7 @@ func TestFeed(t *testing.T) {
 		r := newRig(t)
 		before := r.start("before")
 		before.events.Output(spawn.Stdout, []byte("missed"))
-		f := r.table.Attach()
+		f := r.table.Attach(0)
 		before.events.Output(spawn.Stderr, []byte("seen"))
 		before.end(1)
 		want(t, f, "before 2 seen", "before 3 exited 1", "before 4 closed")
@@ -69,7 +70,7 @@ func TestFeed(t *testing.T) {
 func TestNothingBeforeTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		f := r.table.Attach()
+		f := r.table.Attach(0)
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p"})
 		if err := s.Run(); err != nil {
 			t.Fatal(err)
@@ -100,7 +101,7 @@ func TestNothingBeforeTheAnswer(t *testing.T) {
 func TestCoalescing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		f := r.table.Attach()
+		f := r.table.Attach(0)
 		child := r.start("p")
 		out := func(s string) { child.events.Output(spawn.Stdout, []byte(s)) }
 		out("a")
@@ -126,7 +127,7 @@ func TestCoalescing(t *testing.T) {
 func TestHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		f := r.table.Attach()
+		f := r.table.Attach(0)
 		child := r.start("p")
 		block := bytes.Repeat([]byte{'x'}, limits.ChunkBytes)
 		var read int
@@ -160,10 +161,64 @@ func TestHeldBack(t *testing.T) {
 	})
 }
 
+// TestStalledFeed: a process runs ahead of a feed that nobody takes events from;
+// what is dropped is told when somebody does again.
+func TestStalledFeed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		f := r.table.Attach(0)
+		child := r.start("p")
+		block := bytes.Repeat([]byte{'x'}, limits.ChunkBytes)
+		const blocks = 2 * limits.RetainedBytes / limits.ChunkBytes
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for i := range blocks {
+				child.events.Admit(nil)
+				child.events.Output(spawn.Stdout, block)
+				if i == 1 {
+					child.events.Exited(0) // and a background child writes on
+				}
+			}
+		}()
+		synctest.Wait()
+		select {
+		case <-done:
+			t.Fatal("not held back")
+		default:
+		}
+		r.table.Stall(f, true)
+		<-done
+		r.table.Stall(f, false)
+		child.events.Closed()
+
+		var came, last uint64
+		exits := 0
+		var gap *outlog.Gap
+		for last != blocks+2 {
+			e, _ := f.Next(nil)
+			if e.Seq != last+1 && e.Gap == nil || e.Gap != nil && gap != nil && *gap != *e.Gap {
+				t.Fatalf("number %d follows %d, gap %v", e.Seq, last, e.Gap)
+			}
+			if e.Gap != nil {
+				gap = e.Gap
+			}
+			if e.Kind == EventExited {
+				exits++
+			}
+			last = e.Seq
+			came += uint64(len(e.Data))
+		}
+		if gap == nil || came+gap.Dropped[spawn.Stdout] != blocks*limits.ChunkBytes || exits != 1 {
+			t.Errorf("%d bytes and %d exits came, gap %v", came, exits, gap)
+		}
+	})
+}
+
 func TestHeldBackUntilStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.table.Attach()
+		r.table.Attach(0)
 		child := r.start("p")
 		for range heldBytes / limits.ChunkBytes {
 			child.events.Output(spawn.Stdout, bytes.Repeat([]byte{'x'}, limits.ChunkBytes))
@@ -178,7 +233,7 @@ func TestHeldBackUntilStopped(t *testing.T) {
 func TestTinyChunksAreHeldBackToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		r.table.Attach()
+		r.table.Attach(0)
 		child := r.start("p")
 		chunks := 0
 		go func() {
@@ -201,10 +256,10 @@ func TestTinyChunksAreHeldBackToo(t *testing.T) {
 func TestNewFeedReplacesTheOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		old := r.table.Attach()
+		old := r.table.Attach(0)
 		child := r.start("p")
 		child.events.Output(spawn.Stdout, []byte("a"))
-		f := r.table.Attach()
+		f := r.table.Attach(0)
 		want(t, old, "end")
 		child.events.Output(spawn.Stdout, []byte("b"))
 		want(t, f, "p 2 b")
@@ -219,7 +274,7 @@ func TestNewFeedReplacesTheOld(t *testing.T) {
 func TestSeveralProcessesInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		f := r.table.Attach()
+		f := r.table.Attach(0)
 		a, b := r.start("a"), r.start("b")
 		for range 2 {
 			for _, stream := range []spawn.Stream{spawn.Stdout, spawn.Stderr} {
@@ -231,20 +286,25 @@ func TestSeveralProcessesInTurn(t *testing.T) {
 	})
 }
 
-// TestSlowFeedMissesNothing: a process that has been forgotten meanwhile is still
-// told of to the end.
+// TestSlowFeedMissesNothing: a process is not forgotten before a feed has been
+// told of it to the end.
 func TestSlowFeedMissesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		f := r.table.Attach()
+		f := r.table.Attach(0)
 		child := r.start("p")
 		child.events.Output(spawn.Stdout, []byte("a"))
 		child.end(0)
 		time.Sleep(time.Hour)
-		if _, _, err := r.table.Read(&protocol.ReadParams{ProcessID: "p"}); err == nil {
+		want(t, f, "p 1 a", "p 2 exited 0")
+		if _, err := r.table.Start(&protocol.StartParams{ProcessID: "p"}); err == nil {
+			t.Error("the id is free")
+		}
+		want(t, f, "p 3 closed")
+		time.Sleep(81 * time.Second)
+		if _, err := r.table.Read(&protocol.ReadParams{ProcessID: "p"}); err == nil {
 			t.Error("the process is still known")
 		}
-		want(t, f, "p 1 a", "p 2 exited 0", "p 3 closed")
 	})
 }
 
@@ -254,7 +314,7 @@ func TestCanceledStartIsNotHeardOf(t *testing.T) {
 		r := newRig(t)
 		slow := deafLauncher{newFakeLauncher(), make(chan struct{})}
 		r.table.launcher = slow
-		f := r.table.Attach()
+		f := r.table.Attach(0)
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p"})
 		started := run(s)
 		r.table.Terminate(&protocol.TerminateParams{ProcessID: "p"})

@@ -1,10 +1,12 @@
 package process
 
 import (
+	"math"
 	"sync"
 	"time"
 
 	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/outlog"
 	"github.com/airlock-exec/airlock/internal/spawn"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -46,9 +48,10 @@ type Process struct {
 	removed bool
 	// announced: the answer to the start has been sent, events may follow.
 	announced bool
-	log       outputLog
+	log       *outlog.Log
 	stdin     stdin
 	nextSeq   uint64
+	outputSeq uint64 // of the newest output
 	exitSeq   uint64 // 0 before
 	exitCode  int32
 	closeSeq  uint64 // 0 before
@@ -66,6 +69,7 @@ func newProcess(t *Table, params *protocol.StartParams, cancel func()) *Process 
 	return &Process{
 		id: params.ProcessID, table: t, cancel: cancel, nextSeq: 1,
 		hasStdin: params.TTY || params.PipeStdin, hasTerminal: params.TTY,
+		log: outlog.New(t.config.Log),
 	}
 }
 
@@ -91,8 +95,14 @@ func (p *Process) happened() {
 		close(p.news)
 		p.news = nil
 	}
-	if p.cursor != nil && p.announced {
-		p.cursor.wake()
+	p.wakeCursor()
+}
+
+// wakeCursor puts the cursor in line if there is an event that it may take. The
+// caller holds the lock.
+func (p *Process) wakeCursor() {
+	if p.cursor != nil && p.announced && p.cursor.mayTake() {
+		p.cursor.wake(false)
 	}
 }
 
@@ -111,9 +121,7 @@ func (p *Process) announce() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.announced = true
-	if p.cursor != nil && p.cursor.sent+1 < p.nextSeq {
-		p.cursor.wake()
-	}
+	p.wakeCursor()
 }
 
 // adopt makes a spawned child the process's own.
@@ -146,7 +154,7 @@ const heldBytes = limits.RetainedBytes / 2
 func (p *Process) Admit(stop <-chan struct{}) {
 	for {
 		p.mu.Lock()
-		if p.cursor == nil || p.behind() < heldBytes {
+		if p.hasRoom() {
 			p.mu.Unlock()
 			return
 		}
@@ -163,21 +171,19 @@ func (p *Process) Admit(stop <-chan struct{}) {
 	}
 }
 
-// behind returns how many bytes the feed has not taken yet; chunks count at
-// least their share of what may be retained, so that tiny ones count too. The
-// caller holds the lock.
-func (p *Process) behind() uint64 {
-	waiting := p.log.after(p.cursor.sent)
-	if len(waiting) == 0 {
-		return 0
-	}
-	const share = limits.RetainedBytes / limits.RetainedChunks
-	return max(p.log.end-waiting[0].start, uint64(len(waiting))*share)
+// hasRoom tells whether more output may be read: nobody holds the process back,
+// or the feed is not far behind. The caller holds the lock.
+func (p *Process) hasRoom() bool {
+	return !p.heldBack() || p.log.Behind(p.cursor.sent) < heldBytes
 }
+
+// heldBack tells whether a feed sets the process's pace. The caller holds the
+// lock.
+func (p *Process) heldBack() bool { return p.cursor != nil && !p.cursor.feed.stalled.Load() }
 
 // madeRoom lets held readers go on if there is room. The caller holds the lock.
 func (p *Process) madeRoom() {
-	if p.room != nil && (p.cursor == nil || p.behind() < heldBytes) {
+	if p.room != nil && p.hasRoom() {
 		close(p.room)
 		p.room = nil
 	}
@@ -185,29 +191,38 @@ func (p *Process) madeRoom() {
 
 // Output implements [spawn.Events].
 func (p *Process) Output(stream spawn.Stream, b []byte) {
+	if p.record(stream, b) {
+		p.log.Trim(p.pinned())
+	}
+}
+
+// record adds output to the log, and reports false if it comes too late.
+func (p *Process) record(stream spawn.Stream, b []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state == closed {
-		return
+		return false
 	}
 	// While the feed is behind, what comes goes into the chunk it has not seen.
-	behind := p.cursor != nil && p.cursor.sent+1 < p.nextSeq
-	if behind && p.log.grow(p.nextSeq-1, stream, b) {
-		return
+	behind := p.cursor == nil || p.cursor.sent+1 < p.nextSeq
+	if behind && p.log.Grow(p.nextSeq-1, stream, b) {
+		return true
 	}
-	p.evict(len(b))
-	p.log.append(p.number(), stream, b)
+	p.outputSeq = p.number()
+	p.log.Append(p.outputSeq, stream, b)
 	p.happened()
+	return true
 }
 
-// evict drops output beyond what is retained when so much more comes, except
-// what the feed has still to take. The caller holds the lock.
-func (p *Process) evict(more int) {
-	pinned := p.nextSeq
-	if p.cursor != nil {
-		pinned = p.cursor.sent
+// pinned is the number above which output is not dropped to make room, because
+// a feed that sets the pace will take it.
+func (p *Process) pinned() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.heldBack() {
+		return p.cursor.sent
 	}
-	p.log.evict(pinned, more)
+	return math.MaxUint64
 }
 
 // Exited implements [spawn.Events].
@@ -236,14 +251,29 @@ func (p *Process) Closed() {
 	p.stdin.end()
 	p.happened()
 	if !p.removed {
-		p.retention = time.AfterFunc(p.table.config.Retention, func() { p.table.forget(p) })
+		// Made first and set then, so that retire finds it.
+		p.retention = time.AfterFunc(math.MaxInt64, p.retire)
+		p.retention.Reset(p.table.config.Retention)
 	}
 }
 
-// remove marks the process as unknown and returns its child, if it has one that
-// has not closed. Whoever waits for the process learns that it is unknown. The
-// events of a closed one still reach the feed, however late it takes them; one
-// that is given up before is not heard of again.
+// retire forgets a closed process, or looks again later if a feed has still to
+// take events of it.
+func (p *Process) retire() {
+	p.mu.Lock()
+	behind := p.cursor != nil && p.cursor.sent < p.closeSeq
+	if behind && !p.removed {
+		p.retention.Reset(p.table.config.Retention)
+	}
+	p.mu.Unlock()
+	if !behind {
+		p.table.forget(p)
+	}
+}
+
+// remove marks the process as unknown, lets go of its output and returns its
+// child, if it has one that has not closed. Whoever waits for the process learns
+// that it is unknown.
 func (p *Process) remove() Child {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -252,12 +282,12 @@ func (p *Process) remove() Child {
 		p.retention.Stop()
 	}
 	p.stdin.fail()
-	if p.state == closed {
-		p.happened()
-		return nil
-	}
 	p.cursor = nil
 	p.madeRoom()
 	p.happened()
+	p.log.Close()
+	if p.state == closed {
+		return nil
+	}
 	return p.child
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/outlog"
 	"github.com/airlock-exec/airlock/internal/spawn"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -15,18 +17,29 @@ type PendingRead struct {
 	params *protocol.ReadParams
 }
 
+// Reading is the outcome of [Table.Read].
+type Reading struct {
+	// Result is what there is to read, unless Pending is set.
+	Result *protocol.ReadResult
+	// Sent, if set, is to be called when the result is on its way to the
+	// client, or can't be.
+	Sent func()
+	// Pending waits for something to read.
+	Pending *PendingRead
+}
+
 // Read returns retained output and the state of a process. If there is no news
 // and params allow for some time, it returns what waits for it instead.
-func (t *Table) Read(params *protocol.ReadParams) (*protocol.ReadResult, *PendingRead, error) {
+func (t *Table) Read(params *protocol.ReadParams) (Reading, error) {
 	p := t.find(params.ProcessID)
 	if p == nil {
-		return nil, nil, errUnknown(params.ProcessID)
+		return Reading{}, errUnknown(params.ProcessID)
 	}
-	result, news, err := p.look(params)
-	if news != nil && params.WaitMs != nil && *params.WaitMs > 0 {
-		return nil, &PendingRead{p, params}, nil
+	reading, news, err := p.look(params)
+	if err == nil && !news && params.WaitMs != nil && *params.WaitMs > 0 {
+		return Reading{Pending: &PendingRead{p, params}}, nil
 	}
-	return result, nil, err
+	return reading, err
 }
 
 // Wait returns at the first news, when the time is over or when hurry is
@@ -51,10 +64,10 @@ func (r *PendingRead) Wait(ctx context.Context, hurry <-chan struct{}) error {
 	}
 }
 
-// Result returns what there is to read now.
-func (r *PendingRead) Result() (*protocol.ReadResult, error) {
-	result, _, err := r.p.look(r.params)
-	return result, err
+// Read returns what there is to read now.
+func (r *PendingRead) Read() (Reading, error) {
+	reading, _, err := r.p.look(r.params)
+	return reading, err
 }
 
 func errUnknown(id string) error {
@@ -70,37 +83,73 @@ func milliseconds(n uint64) time.Duration {
 	return time.Duration(min(n, math.MaxInt64/uint64(time.Millisecond))) * time.Millisecond
 }
 
-// look returns what a read can have now. If there is no news in it, it comes
-// with a channel that is closed when there is.
-func (p *Process) look(params *protocol.ReadParams) (*protocol.ReadResult, <-chan struct{}, error) {
+// look returns what a read can have now, and whether there is any news in it.
+func (p *Process) look(params *protocol.ReadParams) (reading Reading, news bool, err error) {
+	after, most := afterSeq(params), params.MaxBytes
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	switch {
 	case p.removed:
-		return nil, nil, errUnknown(p.id)
+		err = errUnknown(p.id)
 	case p.state == starting:
-		return nil, nil, errStarting(p.id)
+		err = errStarting(p.id)
 	}
-	after := afterSeq(params)
-	result := &protocol.ReadResult{
-		Chunks:  p.collect(after, params.MaxBytes),
-		NextSeq: p.nextSeq,
-		Exited:  p.exitSeq != 0,
-		Closed:  p.closeSeq != 0,
-		Airlock: p.gap(after),
+	if err != nil {
+		p.mu.Unlock()
+		return Reading{}, false, err
 	}
+	news = p.hasNews(after)
+	result := &protocol.ReadResult{NextSeq: p.nextSeq, Exited: p.exitSeq != 0, Closed: p.closeSeq != 0}
 	if result.Exited {
-		code := p.exitCode
-		result.ExitCode = &code
+		result.ExitCode = new(p.exitCode)
 	}
-	if n := len(result.Chunks); n > 0 {
-		last := result.Chunks[n-1].Seq
-		p.log.sealed = max(p.log.sealed, last)
-		if params.MaxBytes != nil {
-			result.NextSeq = last + 1
-		}
+	cautious := p.cursor != nil && p.cursor.cautious
+	p.mu.Unlock()
+
+	if cautious && most == nil {
+		most = new(uint64(limits.CatchUpBytes))
 	}
-	return result, p.quietLocked(after), nil
+	stopped := p.collect(result, after, most)
+	reading.Result = result
+	if stopped && params.MaxBytes == nil {
+		p.hide(result)
+	}
+	if cautious {
+		reading.Sent = func() { p.caughtUp(after, stopped && params.MaxBytes == nil) }
+	}
+	return reading, news, nil
+}
+
+// caughtUp ends the caution of the feed: the client has the answer to its first
+// read. A client that has come back reads once what it has missed of a process.
+// What was left out of the answer it is told, with all that was in it: so it
+// gets everything in order and need not keep anything that is ahead.
+func (p *Process) caughtUp(after uint64, more bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.cursor
+	switch {
+	case c == nil || !c.cautious:
+		return
+	case more && after < c.sent:
+		// Another cursor: what this one is just handing out comes again.
+		p.cursor = newCursor(c.feed, p, after)
+	default:
+		c.cautious = false
+	}
+	p.wakeCursor()
+}
+
+// hide takes back the news of an exit and a close that come after what a result
+// covers: clients take them for the end of the output.
+func (p *Process) hide(result *protocol.ReadResult) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.exitSeq >= result.NextSeq {
+		result.Exited, result.ExitCode = false, nil
+	}
+	if p.closeSeq >= result.NextSeq {
+		result.Closed = false
+	}
 }
 
 func afterSeq(params *protocol.ReadParams) uint64 {
@@ -115,61 +164,52 @@ func afterSeq(params *protocol.ReadParams) uint64 {
 func (p *Process) quiet(params *protocol.ReadParams) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.removed {
-		return nil
-	}
-	return p.quietLocked(afterSeq(params))
-}
-
-func (p *Process) quietLocked(after uint64) <-chan struct{} {
-	exitIsNews := p.exitSeq != 0 && after < p.nextSeq-1
-	if len(p.log.after(after)) > 0 || p.closeSeq != 0 || exitIsNews {
+	if p.removed || p.hasNews(afterSeq(params)) {
 		return nil
 	}
 	return p.nextNews()
 }
 
-// collect copies the retained chunks after a sequence number: as many as stay
-// within the bound, but one at least. The caller holds the lock.
-func (p *Process) collect(after uint64, most *uint64) []protocol.Chunk {
-	kept := p.log.after(after)
-	var total uint64
-	taken := 0
-	for _, c := range kept {
-		if most != nil && taken > 0 && total+uint64(c.length) > *most {
-			break
-		}
-		total += uint64(c.length)
-		taken++
-		if most != nil && total >= *most {
-			break
-		}
-	}
-	chunks := make([]protocol.Chunk, taken)
-	all := make([]byte, 0, total)
-	for i, c := range kept[:taken] {
-		start := len(all)
-		all = p.log.copyOut(all, c)
-		chunks[i] = protocol.Chunk{Seq: c.seq, Stream: StreamName(c.stream), Chunk: all[start:]}
-	}
-	return chunks
+// hasNews tells whether a read after that number has something to tell. The
+// caller holds the lock.
+func (p *Process) hasNews(after uint64) bool {
+	exitIsNews := p.exitSeq != 0 && after < p.nextSeq-1
+	return p.outputSeq > after || p.closeSeq != 0 || exitIsNews
 }
 
-// gap tells what was dropped, if any of it was behind after. The caller holds
-// the lock.
-func (p *Process) gap(after uint64) *protocol.ReadExtra {
-	if after >= p.log.droppedSeq {
-		return nil
+// collect adds the retained chunks after a number to a result: as many as stay
+// within the bounds, but one at least. It reports whether there are more.
+func (p *Process) collect(result *protocol.ReadResult, after uint64, most *uint64) bool {
+	read := p.log.Read(after, result.NextSeq, most)
+	result.Chunks = make([]protocol.Chunk, len(read.Chunks))
+	for i, c := range read.Chunks {
+		result.Chunks[i] = protocol.Chunk{Seq: c.Seq, Stream: StreamName(c.Stream), Chunk: c.Data}
 	}
-	first := p.nextSeq
-	if len(p.log.chunks) > 0 {
-		first = p.log.chunks[0].seq
+	if read.Gap != nil {
+		first, dropped := DescribeGap(read.Gap, result.NextSeq)
+		result.Airlock = &protocol.ReadExtra{FirstSeq: first, DroppedBytes: dropped}
 	}
-	extra := &protocol.ReadExtra{FirstSeq: first, DroppedBytes: map[protocol.Stream]uint64{}}
-	for stream, n := range p.log.dropped {
-		extra.DroppedBytes[StreamName(stream)] = n
+	if n := len(result.Chunks); n > 0 && (most != nil || read.Stopped) {
+		result.NextSeq = result.Chunks[n-1].Seq + 1
 	}
-	return extra
+	return read.Stopped
+}
+
+// DescribeGap returns what the wire tells of a gap: the oldest number that can
+// still be read, which is next if there is none, and the bytes of each stream
+// before it.
+func DescribeGap(gap *outlog.Gap, next uint64) (first uint64, dropped map[protocol.Stream]uint64) {
+	first = gap.FirstSeq
+	if first == 0 {
+		first = next
+	}
+	dropped = map[protocol.Stream]uint64{}
+	for stream, n := range gap.Dropped {
+		if n > 0 {
+			dropped[StreamName(spawn.Stream(stream))] = n
+		}
+	}
+	return first, dropped
 }
 
 // StreamName returns the name of a stream on the wire.

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/outlog"
 	"github.com/airlock-exec/airlock/internal/spawn"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -26,6 +28,8 @@ type Config struct {
 	Retention time.Duration
 	// MaxProcesses bounds the processes that are not forgotten yet.
 	MaxProcesses int
+	// Log is how the output of each process is kept.
+	Log outlog.Config
 }
 
 // Table is the processes of one session.
@@ -95,7 +99,7 @@ func (t *Table) reserve(p *Process) error {
 	}
 	t.processes[p.id] = p
 	if t.feed != nil {
-		p.cursor = &cursor{feed: t.feed, p: p}
+		p.cursor = newCursor(t.feed, p, 0)
 	}
 	t.tasks.Add(1)
 	return nil
@@ -198,12 +202,69 @@ func (t *Table) Terminate(params *protocol.TerminateParams) bool {
 	return true
 }
 
-// Attach makes a feed of all events from now on, in place of an earlier one.
-func (t *Table) Attach() *Feed {
+// Attach makes a feed of all events from now on, in place of an earlier one. If
+// window is not 0, it hands out so many bytes of output of each process, and
+// more as [Table.Grant] allows.
+//
+// Without a window, the feed is cautious with processes that are there already:
+// the client may have missed some of their events and can keep only few that are
+// ahead of those. More are handed out when it has read what it has missed, or
+// does not do so for a while.
+func (t *Table) Attach(window uint64) *Feed {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.setFeed(newFeed())
-	return t.feed
+	f := newFeed(window)
+	if window == 0 && len(t.processes) > 0 {
+		f.caution = time.AfterFunc(limits.AheadTimeout, func() { t.endCaution(f) })
+	}
+	t.setFeed(f)
+	return f
+}
+
+// endCaution lets all events of a feed be handed out.
+func (t *Table) endCaution(f *Feed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.feed != f {
+		return
+	}
+	for _, p := range t.processes {
+		p.mu.Lock()
+		if p.cursor != nil {
+			p.cursor.cautious = false
+			p.wakeCursor()
+		}
+		p.mu.Unlock()
+	}
+}
+
+// Grant lets the feed hand out more bytes of output of a process.
+func (t *Table) Grant(id string, bytes uint64) {
+	if p := t.find(id); p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.cursor != nil && p.cursor.windowed {
+			p.cursor.credit += int64(min(bytes, maxCredit))
+			p.cursor.credit = min(p.cursor.credit, maxCredit)
+			p.wakeCursor()
+		}
+	}
+}
+
+// Stall lets processes run ahead of a feed whose events are not taken, or ends
+// that.
+func (t *Table) Stall(f *Feed, stalled bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f.stalled.Store(stalled)
+	if t.feed != f {
+		return
+	}
+	for _, p := range t.processes {
+		p.mu.Lock()
+		p.madeRoom()
+		p.mu.Unlock()
+	}
 }
 
 // Detach ends a feed. Processes are not held back any more.
@@ -225,9 +286,9 @@ func (t *Table) setFeed(f *Feed) {
 		p.mu.Lock()
 		p.cursor = nil
 		if f != nil {
-			p.cursor = &cursor{feed: f, p: p, sent: p.nextSeq - 1}
+			p.cursor = newCursor(f, p, p.nextSeq-1)
+			p.cursor.cautious = f.caution != nil
 		}
-		p.evict(0)
 		p.madeRoom()
 		p.mu.Unlock()
 	}

@@ -53,12 +53,13 @@ func TestNumbersAndRead(t *testing.T) {
 			{99, 10, nil, 5},
 			{1<<64 - 1, 10, nil, 5},
 		} {
-			got, wait, err := r.table.Read(&protocol.ReadParams{
+			reading, err := r.table.Read(&protocol.ReadParams{
 				ProcessID: "p", AfterSeq: &test.after, MaxBytes: &test.most, WaitMs: new(uint64(1000)),
 			})
-			if err != nil || wait != nil {
-				t.Fatalf("after %d, at most %d: waits %v, error %v", test.after, test.most, wait != nil, err)
+			if err != nil || reading.Pending != nil {
+				t.Fatalf("after %d, at most %d: waits %v, error %v", test.after, test.most, reading.Pending != nil, err)
 			}
+			got := reading.Result
 			var seqs []uint64
 			for _, c := range got.Chunks {
 				seqs = append(seqs, c.Seq)
@@ -78,19 +79,19 @@ func TestLongPoll(t *testing.T) {
 		poll := func(after uint64, wait time.Duration) (*protocol.ReadResult, time.Duration) {
 			t.Helper()
 			began := time.Now()
-			result, pending, err := r.table.Read(&protocol.ReadParams{
+			reading, err := r.table.Read(&protocol.ReadParams{
 				ProcessID: "p", AfterSeq: &after, WaitMs: new(uint64(wait.Milliseconds())),
 			})
-			if pending != nil {
+			if pending := reading.Pending; pending != nil {
 				if err := pending.Wait(t.Context(), nil); err != nil {
 					t.Fatal(err)
 				}
-				result, err = pending.Result()
+				reading, err = pending.Read()
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			return result, time.Since(began)
+			return reading.Result, time.Since(began)
 		}
 
 		time.AfterFunc(time.Second, func() { child.events.Output(spawn.Stdout, []byte("x")) })
@@ -132,14 +133,15 @@ func TestLongPollEnds(t *testing.T) {
 				r.start("p")
 				ctx, cancel := context.WithCancelCause(t.Context())
 				hurry := make(chan struct{})
-				_, pending, _ := r.table.Read(&protocol.ReadParams{ProcessID: "p", WaitMs: new(uint64(1<<64 - 1))})
+				reading, _ := r.table.Read(&protocol.ReadParams{ProcessID: "p", WaitMs: new(uint64(1<<64 - 1))})
+				pending := reading.Pending
 				time.AfterFunc(time.Hour, func() { end(r, cancel, hurry) })
 				began := time.Now()
 				err := pending.Wait(ctx, hurry)
-				var result *protocol.ReadResult
 				if err == nil {
-					result, err = pending.Result()
+					reading, err = pending.Read()
 				}
+				result := reading.Result
 				if took := time.Since(began); took != time.Hour {
 					t.Errorf("ended after %v", took)
 				}
@@ -176,7 +178,7 @@ func TestRetention(t *testing.T) {
 		wantError(t, err, protocol.CodeInvalidRequest, "process p already exists")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		_, _, err = r.table.Read(&protocol.ReadParams{ProcessID: "p"})
+		_, err = r.table.Read(&protocol.ReadParams{ProcessID: "p"})
 		wantError(t, err, protocol.CodeInvalidRequest, "unknown process id p")
 		if got := r.write("p", "w", "x"); got != protocol.WriteUnknownProcess {
 			t.Errorf("write: %s", got)
@@ -194,7 +196,7 @@ func TestStarting(t *testing.T) {
 			t.Fatal(err)
 		}
 		started := run(s)
-		_, _, err = r.table.Read(&protocol.ReadParams{ProcessID: "p"})
+		_, err = r.table.Read(&protocol.ReadParams{ProcessID: "p"})
 		wantError(t, err, protocol.CodeInvalidRequest, "process id p is starting")
 		if got := r.write("p", "w", "x"); got != protocol.WriteStarting {
 			t.Errorf("write: %s", got)
@@ -415,7 +417,7 @@ func TestClose(t *testing.T) {
 		r.table.Close()
 		<-running.killed
 		wantError(t, <-started, protocol.CodeInvalidRequest, "process starting start was cancelled")
-		_, _, err := r.table.Read(&protocol.ReadParams{ProcessID: "running"})
+		_, err := r.table.Read(&protocol.ReadParams{ProcessID: "running"})
 		wantError(t, err, protocol.CodeInvalidRequest, "unknown process id running")
 		_, err = r.table.Start(&protocol.StartParams{ProcessID: "new"})
 		wantError(t, err, protocol.CodeInvalidRequest, "process new start was cancelled")

@@ -20,8 +20,8 @@ type Attachment struct {
 	detached bool
 }
 
-func newAttachment(r *Registry, s *Session, peer Peer) *Attachment {
-	return &Attachment{registry: r, session: s, peer: peer, feed: s.table.Attach()}
+func newAttachment(r *Registry, s *Session, peer Peer, window uint64) *Attachment {
+	return &Attachment{registry: r, session: s, peer: peer, feed: s.table.Attach(window)}
 }
 
 // Session returns what the peer is attached to.
@@ -35,6 +35,10 @@ func (a *Attachment) Announce() {
 		a.pump.Go(a.run)
 	}
 }
+
+// Stall says that the peer takes nothing of what it is told, or does again: then
+// the processes need not wait for it, or have to.
+func (a *Attachment) Stall(stalled bool) { a.session.table.Stall(a.feed, stalled) }
 
 // Detach lets go of the session. The peer must be gone, so that its Notify
 // does not wait.
@@ -63,17 +67,22 @@ func (a *Attachment) run() {
 
 // appendEvent appends the notification of an event.
 func appendEvent(dst []byte, e process.Event) []byte {
+	var extra *protocol.EventExtra
+	if e.Gap != nil {
+		first, dropped := process.DescribeGap(e.Gap, e.Seq)
+		extra = &protocol.EventExtra{FirstSeq: first, DroppedBytes: dropped}
+	}
 	switch e.Kind {
 	case process.EventExited:
 		return protocol.AppendNotification(dst, protocol.NotificationProcessExited,
-			&protocol.ExitedNotification{ProcessID: e.ProcessID, Seq: e.Seq, ExitCode: e.ExitCode})
+			&protocol.ExitedNotification{ProcessID: e.ProcessID, Seq: e.Seq, ExitCode: e.ExitCode, Airlock: extra})
 	case process.EventClosed:
 		return protocol.AppendNotification(dst, protocol.NotificationProcessClosed,
-			&protocol.ClosedNotification{ProcessID: e.ProcessID, Seq: e.Seq})
+			&protocol.ClosedNotification{ProcessID: e.ProcessID, Seq: e.Seq, Airlock: extra})
 	default:
 		return protocol.AppendOutputNotification(dst, &protocol.OutputNotification{
 			ProcessID: e.ProcessID, Seq: e.Seq,
-			Stream: process.StreamName(e.Stream), Chunk: e.Data,
+			Stream: process.StreamName(e.Stream), Chunk: e.Data, Airlock: extra,
 		})
 	}
 }

@@ -23,6 +23,19 @@ type Peer interface {
 	Notify(build func(dst []byte) []byte) error
 	// Flush has what was queued sent.
 	Flush()
+	// Probe finds out whether the peer is still there. It does not wait.
+	Probe()
+	// Close ends the connection to the peer.
+	Close(reason error)
+}
+
+// Options say how a peer wants a session.
+type Options struct {
+	// Window, if not 0, is how many bytes of output of each process the peer is
+	// told before it has granted more.
+	Window uint64
+	// Takeover lets a resume take the session from another peer.
+	Takeover bool
 }
 
 // Config is how sessions are kept.
@@ -68,8 +81,11 @@ func NewRegistry(config Config) *Registry {
 
 var errClosed = errors.New("the executor is shutting down")
 
+// errTakenOver is why a peer loses its session to another one.
+var errTakenOver = errors.New("the session has been resumed by another connection")
+
 // Create makes a session and attaches a peer to it.
-func (r *Registry) Create(peer Peer) (*Attachment, error) {
+func (r *Registry) Create(peer Peer, options Options) (*Attachment, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -82,12 +98,15 @@ func (r *Registry) Create(peer Peer) (*Attachment, error) {
 	}
 	s := &Session{id: protocol.NewUUID().String(), table: r.config.NewTable()}
 	r.sessions[s.id] = s
-	return r.attach(s, peer), nil
+	return r.attach(s, peer, options), nil
 }
 
-// Resume attaches a peer to a detached session. Events from this moment on go
-// to the peer; what happened before can be read.
-func (r *Registry) Resume(id string, peer Peer) (*Attachment, error) {
+// Resume attaches a peer to a session. Events from this moment on go to the
+// peer; what happened before can be read. A session that another peer is
+// attached to is refused, unless options say to take it over; but that peer has
+// to show that it is still there, so that a later attempt finds the session
+// detached if it is not.
+func (r *Registry) Resume(id string, peer Peer, options Options) (*Attachment, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.sessions[id]
@@ -96,18 +115,23 @@ func (r *Registry) Resume(id string, peer Peer) (*Attachment, error) {
 		return nil, errClosed
 	case s == nil:
 		return nil, protocol.Errorf(protocol.CodeInvalidRequest, "unknown session id %s", id)
+	case s.attachment != nil && options.Takeover:
+		loser := s.attachment.peer
+		r.tasks.Go(func() { loser.Close(errTakenOver) })
+		return r.attach(s, peer, options), nil
 	case s.attachment != nil:
+		s.attachment.peer.Probe()
 		return nil, protocol.Errorf(protocol.CodeSessionAttached,
 			"session %s is already attached to another connection", id)
 	}
 	s.expiry.Stop()
 	s.expiry = nil
-	return r.attach(s, peer), nil
+	return r.attach(s, peer, options), nil
 }
 
 // attach makes the attachment of a session. The caller holds the lock.
-func (r *Registry) attach(s *Session, peer Peer) *Attachment {
-	s.attachment = newAttachment(r, s, peer)
+func (r *Registry) attach(s *Session, peer Peer, options Options) *Attachment {
+	s.attachment = newAttachment(r, s, peer, options.Window)
 	return s.attachment
 }
 

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -49,9 +50,11 @@ func (l *launcher) Launch(_ context.Context, _ *protocol.StartParams, adopt func
 
 // peer keeps what it is told.
 type peer struct {
-	mu    sync.Mutex
-	told  []string
-	stall chan struct{} // not nil: Notify blocks until it is closed, and fails
+	mu     sync.Mutex
+	told   []string
+	stall  chan struct{} // not nil: Notify blocks until it is closed, and fails
+	probes int
+	closed error
 }
 
 func (p *peer) Notify(build func([]byte) []byte) error {
@@ -66,6 +69,21 @@ func (p *peer) Notify(build func([]byte) []byte) error {
 }
 
 func (*peer) Flush() {}
+
+func (p *peer) Probe() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.probes++
+}
+
+func (p *peer) Close(reason error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = reason
+	if p.stall != nil {
+		close(p.stall)
+	}
+}
 
 type rig struct {
 	*testing.T
@@ -87,7 +105,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) create(p *peer) *Attachment {
 	r.Helper()
-	a, err := r.Create(p)
+	a, err := r.Create(p, Options{})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -145,7 +163,7 @@ func TestResume(t *testing.T) {
 		c := r.start(first, "p")
 		id := first.Session().ID()
 
-		_, err := r.Resume(id, &peer{})
+		_, err := r.Resume(id, &peer{}, Options{})
 		if e, ok := errors.AsType[*protocol.Error](err); !ok || e.Code != protocol.CodeSessionAttached ||
 			e.Message != "session "+id+" is already attached to another connection" {
 			t.Errorf("resume while attached: %v", err)
@@ -155,7 +173,7 @@ func TestResume(t *testing.T) {
 		time.Sleep(79 * time.Second)
 
 		p := &peer{}
-		second, err := r.Resume(id, p)
+		second, err := r.Resume(id, p, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,12 +196,107 @@ func TestResume(t *testing.T) {
 	})
 }
 
+// TestResumeProbes: a peer that is in the way of another one has to show that it
+// is still there.
+func TestResumeProbes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		p := &peer{}
+		a := r.create(p)
+		for range 2 {
+			if _, err := r.Resume(a.Session().ID(), &peer{}, Options{}); err == nil {
+				t.Error("resumed a session that is attached")
+			}
+		}
+		if p.probes != 2 || p.closed != nil {
+			t.Errorf("probed %d times, closed: %v", p.probes, p.closed)
+		}
+	})
+}
+
+// TestTakeover: the session goes to the one who asks for it, at once, also if
+// the other one hangs.
+func TestTakeover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		hung := &peer{stall: make(chan struct{})}
+		first := r.create(hung)
+		first.Announce()
+		c := r.start(first, "p")
+		c.events.Output(spawn.Stdout, []byte("lost on the way"))
+		synctest.Wait()
+
+		p := &peer{}
+		second, err := r.Resume(first.Session().ID(), p, Options{Takeover: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second.Announce()
+		synctest.Wait()
+		if !errors.Is(hung.closed, errTakenOver) {
+			t.Errorf("the other peer is closed because of %v", hung.closed)
+		}
+		first.Detach() // its connection has ended
+		c.events.Output(spawn.Stdout, []byte("seen"))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if len(p.told) != 1 || !strings.Contains(p.told[0], `"seq":2`) || c.killed {
+			t.Errorf("told %v, killed: %v", p.told, c.killed)
+		}
+		second.Detach()
+	})
+}
+
+// TestWindow: no more is told than the peer has room for, one chunk excepted, but
+// what else happens is.
+func TestWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		p := &peer{}
+		a, err := r.Create(p, Options{Window: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Announce()
+		c, other := r.start(a, "p"), r.start(a, "other")
+		told := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			if len(p.told) != want {
+				t.Fatalf("told %d messages, want %d: %v", len(p.told), want, p.told)
+			}
+		}
+		write := func(s string) {
+			c.events.Output(spawn.Stdout, []byte(s))
+			synctest.Wait()
+		}
+		write("1234")
+		write("5678")
+		told(2)
+		write("held back")
+		told(2)
+		other.Kill() // needs no window
+		told(4)
+		a.Session().Processes().Grant("p", 3)
+		told(4)
+		a.Session().Processes().Grant("p", 1)
+		told(5)
+		a.Session().Processes().Grant("p", math.MaxUint64)
+		a.Session().Processes().Grant("p", math.MaxUint64)
+		a.Session().Processes().Grant("nobody", 1)
+		write("more")
+		c.Kill()
+		told(8)
+		a.Detach()
+	})
+}
+
 func TestResumeUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		a := r.create(&peer{})
 		for _, id := range []string{"", "nope", strings.ToUpper(a.Session().ID())} {
-			_, err := r.Resume(id, &peer{})
+			_, err := r.Resume(id, &peer{}, Options{})
 			if e, ok := errors.AsType[*protocol.Error](err); !ok || e.Code != protocol.CodeInvalidRequest ||
 				e.Message != "unknown session id "+id {
 				t.Errorf("resume %q: %v", id, err)
@@ -203,7 +316,7 @@ func TestExpiry(t *testing.T) {
 		if !c.killed {
 			t.Error("the process lives on")
 		}
-		if _, err := r.Resume(a.Session().ID(), &peer{}); err == nil {
+		if _, err := r.Resume(a.Session().ID(), &peer{}, Options{}); err == nil {
 			t.Error("resumed an expired session")
 		}
 	})
@@ -215,7 +328,7 @@ func TestSessionLimit(t *testing.T) {
 		for range 3 {
 			r.create(&peer{}).Detach() // detached ones count too
 		}
-		if _, err := r.Create(&peer{}); err == nil || !strings.Contains(err.Error(), "3 sessions") {
+		if _, err := r.Create(&peer{}, Options{}); err == nil || !strings.Contains(err.Error(), "3 sessions") {
 			t.Errorf("got %v", err)
 		}
 		time.Sleep(81 * time.Second)
@@ -250,10 +363,10 @@ func TestClose(t *testing.T) {
 		if !a.killed || !d.killed {
 			t.Errorf("killed: %v, %v", a.killed, d.killed)
 		}
-		if _, err := r.Create(&peer{}); !errors.Is(err, errClosed) {
+		if _, err := r.Create(&peer{}, Options{}); !errors.Is(err, errClosed) {
 			t.Errorf("create: %v", err)
 		}
-		if _, err := r.Resume(attached.Session().ID(), &peer{}); !errors.Is(err, errClosed) {
+		if _, err := r.Resume(attached.Session().ID(), &peer{}, Options{}); !errors.Is(err, errClosed) {
 			t.Errorf("resume: %v", err)
 		}
 		attached.Detach()
