@@ -13,20 +13,30 @@ FUZZJOBS ?= 2
 GOLANGCI_VERSION := 2.15.0
 GOLANGCI         := .cache/bin/golangci-lint-$(GOLANGCI_VERSION)
 
+# The exec-server that we are compatible with, in exactly this version: tests of
+# the client run against it, too.
+CODEX_VERSION := 0.171.0
+CODEX_DIR     := .cache/codex-$(CODEX_VERSION)
+
 # The transcripts of the Codex exec-server, if they have been checked out
 # beside this repository.
 CONFORMANCE ?= ../shared/conformance
 SCENARIOS   ?= proc- handshake session transport environment
 
+HELPER := internal/helper/embedded/airlock-helper
+
 .DEFAULT_GOAL := help
-.PHONY: help build test lint cross fuzz bench conformance check clean
+.PHONY: help build test lint cross fuzz bench codex conformance check clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | \
 		while IFS='|' read -r name text; do printf '  make %-12s %s\n' "$$name" "$$text"; done
 
+# The helper is built first, for the same system, and embedded. Without the tag
+# airlock executes itself as the helper, which takes longer and more memory.
 build: ## build ./airlock, static and stripped
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o airlock ./cmd/airlock
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(HELPER) ./cmd/airlock-helper
+	CGO_ENABLED=0 $(GO) build -trimpath -tags embedhelper -ldflags '-s -w -X main.version=$(VERSION)' -o airlock ./cmd/airlock
 
 # The race detector is built with cgo. Where there is no C compiler the tests
 # run without it rather than not at all.
@@ -82,6 +92,13 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 bench: ## measure, side by side with the exec-server in CODEX_BIN if that is set
 	$(GO) run ./bench
 
+codex: $(CODEX_DIR) ## install the Codex exec-server, with npm, and print its path
+	@find $(CURDIR)/$(CODEX_DIR) -path '*/vendor/*' -name codex -type f -perm -u+x
+
+$(CODEX_DIR):
+	npm install --silent --no-save --prefix $@.new @openai/codex@$(CODEX_VERSION) >&2
+	mv $@.new $@
+
 conformance: build ## replay the recorded transcripts against ./airlock
 	@[ -e $(CONFORMANCE)/run.mjs ] || { \
 		echo 'make conformance: no transcripts at $(CONFORMANCE): nothing to do'; exit 0; }; \
@@ -93,4 +110,4 @@ conformance: build ## replay the recorded transcripts against ./airlock
 check: lint test cross fuzz conformance ## all of it, except bench
 
 clean: ## remove what has been built
-	rm -rf airlock airlock.exe .cache
+	rm -rf airlock airlock.exe .cache $(dir $(HELPER))

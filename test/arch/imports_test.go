@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// layer is a package (with the packages below its folder) and its place.
+// layer is a package and its place, with the packages below its folder that have
+// no place of their own.
 type layer struct {
 	path string
 	job  string
@@ -31,6 +32,11 @@ var layers = []layer{
 			"internal/launch":  "a subcommand uses server, which puts the executor together",
 			"internal/spawn":   "a subcommand uses server, which puts the executor together",
 		},
+	},
+	{
+		path: "cmd/airlock-helper",
+		job:  "the helper as a program of its own",
+		only: []string{"internal/helper"}, // whatever it imports is executed at every start
 	},
 	{
 		path: "client",
@@ -82,7 +88,17 @@ var layers = []layer{
 	{
 		path: "internal/spawn",
 		job:  "operating-system processes",
-		only: []string{"internal/telemetry", "internal/limits"}, // it knows nothing of the protocol
+		only: []string{"internal/helper", "internal/spawn/tree", "internal/telemetry", "internal/limits"}, // it knows nothing of the protocol
+	},
+	{
+		path: "internal/helper",
+		job:  "what the helper does, and how it is executed",
+		only: []string{"internal/spawn/tree"}, // the helper links it all
+	},
+	{
+		path: "internal/spawn/tree",
+		job:  "a process with all its descendants",
+		only: []string{"internal/limits"}, // the helper links it
 	},
 	{path: "internal/files", job: "fs/*"},
 	{path: "internal/fetch", job: "http/request"},
@@ -107,11 +123,15 @@ var aside = []layer{
 	{path: "test", job: "tests of the whole; they may use anything"},
 }
 
-// layerOf returns the layer of a folder and its place, or -1.
+// layerOf returns the place of the layer that a folder belongs to, or -1.
 func layerOf(list []layer, dir string) int {
-	return slices.IndexFunc(list, func(l layer) bool {
-		return dir == l.path || strings.HasPrefix(dir, l.path+"/")
-	})
+	place, longest := -1, 0
+	for i, l := range list {
+		if len(l.path) > longest && (dir == l.path || strings.HasPrefix(dir, l.path+"/")) {
+			place, longest = i, len(l.path)
+		}
+	}
+	return place
 }
 
 // TestImportOrder asserts that packages import only what stands below them.
@@ -192,17 +212,21 @@ func TestRulesBite(t *testing.T) {
 		{"internal/session", "internal/process", true},
 		{"internal/network/proxy", "internal/network/policy", true},
 		{"test/script", "server", true},
+		{"internal/spawn/warden", "internal/helper/ledger", true},
+		{"internal/helper", "internal/spawn/tree", true}, // a place of its own, further down
 
 		{"internal/process", "internal/session", false}, // upwards
 		{"server", "client", false},
-		{"client", "server", false},                  // never
-		{"internal/transport", "protocol", false},    // only
-		{"internal/spawn", "protocol", false},        // only
-		{"protocol", "internal/limits", false},       // only
-		{"bench", "client", false},                   // aside
-		{"server", "bench", false},                   // aside
-		{"server", "internal/unheard-of", false},     // no place
-		{"server", "internal/spawnsomething", false}, // no prefix of a name
+		{"client", "server", false},                            // never
+		{"internal/transport", "protocol", false},              // only
+		{"internal/spawn", "protocol", false},                  // only
+		{"internal/helper", "internal/spawn", false},           // upwards
+		{"cmd/airlock-helper", "internal/spawn/warden", false}, // only
+		{"protocol", "internal/limits", false},                 // only
+		{"bench", "client", false},                             // aside
+		{"server", "bench", false},                             // aside
+		{"server", "internal/unheard-of", false},               // no place
+		{"server", "internal/spawnsomething", false},           // no prefix of a name
 	} {
 		if problem := judge(test.dir, test.target); (problem == "") != test.allowed {
 			t.Errorf("package %s imports %s: allowed should be %v; problem: %q",

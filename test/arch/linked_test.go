@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -34,10 +33,10 @@ var linked = map[string]string{
 // systems are those that the binary is built for.
 var systems = []string{"linux", "darwin", "windows"}
 
-// goList runs go list for the binary on a system.
-func goList(t *testing.T, system, format string) []string {
+// goList runs go list for a binary, and all that it links, on a system.
+func goList(t *testing.T, binary, system, format string) []string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", format, "./cmd/airlock")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", format, binary)
 	cmd.Dir = root
 	// With cgo, so that packages that would use it show.
 	cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=1")
@@ -61,7 +60,7 @@ func TestLinkedModules(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
 	for _, system := range systems {
-		for _, module := range goList(t, system, "{{with .Module}}{{.Path}}{{end}}") {
+		for _, module := range goList(t, "./cmd/airlock", system, "{{with .Module}}{{.Path}}{{end}}") {
 			if module == modulePath {
 				continue
 			}
@@ -85,7 +84,7 @@ func TestLinkedModules(t *testing.T) {
 func TestNoCgo(t *testing.T) {
 	t.Parallel()
 	for _, system := range systems {
-		for _, pkg := range goList(t, system, "{{if and .CgoFiles (not .Standard)}}{{.ImportPath}}{{end}}") {
+		for _, pkg := range goList(t, "./cmd/airlock", system, "{{if and .CgoFiles (not .Standard)}}{{.ImportPath}}{{end}}") {
 			t.Errorf("on %s the binary links %s, which uses cgo: the binary must stay static", system, pkg)
 		}
 	}
@@ -94,17 +93,10 @@ func TestNoCgo(t *testing.T) {
 // TestBinary builds the binary as a release is built, and looks at it.
 func TestBinary(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join(t.TempDir(), "airlock")
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", name, "./cmd/airlock")
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building ./cmd/airlock: %v\n%s", err, out)
-	}
+	helper := build(t, "./cmd/airlock-helper")
+	name := build(t, "./cmd/airlock", embedHelper(t, helper)...)
 	t.Run("modules", func(t *testing.T) { checkModules(t, name) })
+	t.Run("helper", func(t *testing.T) { checkHelper(t, name, helper) })
 	t.Run("init", func(t *testing.T) { checkInit(t, name) })
 }
 

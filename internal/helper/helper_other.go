@@ -1,0 +1,15 @@
+//go:build !linux
+
+package helper
+
+import (
+	"errors"
+	"fmt"
+)
+
+var errNoWork = fmt.Errorf("the helper has nothing to do on this system, where neither "+
+	"cgroups nor mounts are made for a process: %w", errors.ErrUnsupported)
+
+func program() (string, error) { return "", errNoWork }
+
+func runWarden() int { return refuse(errNoWork.Error()) }

@@ -1,0 +1,4 @@
+package tree
+
+// candidates are the means of the system.
+var candidates = []candidate{{Job, openJobs}}

@@ -1,0 +1,31 @@
+package tree
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// parseRecord reads a record: the means and what they have made, quoted.
+func parseRecord(record string) (m Means, path string, err error) {
+	means, quoted, found := strings.Cut(record, " ")
+	path, err = strconv.Unquote(quoted)
+	if !found || err != nil {
+		return "", "", fmt.Errorf("reading record %q: it is not one of ours", record)
+	}
+	return Means(means), path, nil
+}
+
+// Sweep kills and removes all that a record names, after the end of the
+// program that has made it. It may be called again. While that program lives it
+// fails and does nothing.
+func Sweep(record string) error {
+	m, path, err := parseRecord(record)
+	if err != nil {
+		return err
+	}
+	if err := sweep(m, path); err != nil {
+		return fmt.Errorf("sweeping %s: %w", record, err)
+	}
+	return nil
+}
