@@ -3,12 +3,13 @@
 // program.
 //
 // A [Server] owns everything that its clients start. When [Server.Close] has
-// returned, every connection is closed, the process group of every process that
-// had not closed is dead and no goroutine of the server runs.
+// returned, every connection is closed, every process and all that it has
+// started is dead and no goroutine of the server runs.
 package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/airlock-exec/airlock/internal/discover"
+	"github.com/airlock-exec/airlock/internal/helper"
 	"github.com/airlock-exec/airlock/internal/launch"
 	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/internal/outlog"
@@ -25,6 +27,8 @@ import (
 	"github.com/airlock-exec/airlock/internal/rpc"
 	"github.com/airlock-exec/airlock/internal/session"
 	"github.com/airlock-exec/airlock/internal/spawn"
+	"github.com/airlock-exec/airlock/internal/spawn/tree"
+	"github.com/airlock-exec/airlock/internal/spawn/warden"
 	"github.com/airlock-exec/airlock/internal/transport"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -53,15 +57,24 @@ type Config struct {
 	// StallDrop is how long a client may take nothing until it is disconnected.
 	// The default is 60 s.
 	StallDrop time.Duration
-	// SpillBytes bounds the file that keeps the output of a process which does
-	// not stay in memory. The default is 256 MiB; a negative value means that
-	// there is no file, and such output is dropped.
+	// SpillBytes is how much output of a process is kept in a file when it does
+	// not stay in memory; the file is some 3 % larger. The default is 256 MiB; a
+	// negative value means that there is no file, and such output is dropped.
 	SpillBytes int64
 	// SpillTotalBytes bounds all those files together. The default is 4 GiB.
 	SpillTotalBytes int64
 	// SpillDir is the folder of those files, which have no names there. The
 	// default is os.TempDir().
 	SpillDir string
+	// Trees names the means by which a process is held together with all that
+	// it starts: cgroup2, freezer, walk, or one of other systems. The default,
+	// auto, is the strongest that works here; where another one does not, no
+	// process can be started. See [Server.Check].
+	Trees string
+	// OwnsProgram says that the program is there for this executor only. Then
+	// it may become the parent of orphans, if Trees gains by it, and reaps
+	// them, also as the first process of a container.
+	OwnsProgram bool
 	// Logger is told what happens; never what is run, nor any secret. The
 	// default discards everything.
 	Logger *slog.Logger
@@ -115,6 +128,7 @@ type Server struct {
 	config   Config
 	info     protocol.EnvironmentInfo
 	spawner  *spawn.Spawner
+	warden   *warden.Warden
 	sessions *session.Registry
 
 	ctx         context.Context // ends with the server; never a request's
@@ -132,9 +146,16 @@ var ErrClosed = fmt.Errorf("the executor has been closed: %w", transport.ErrGoin
 // New makes an executor that children inherit the environment of this program
 // from. Its owner has to close it.
 func New(config Config) *Server {
-	s := &Server{config: config.withDefaults(), spawner: spawn.New()}
+	s := &Server{config: config.withDefaults()}
 	s.info = discover.Environment(s.config.Version)
-	launcher := childLauncher{launch.New(s.spawner, os.Environ(), s.info.Shell.Path)}
+	s.warden = warden.New(warden.Config{Logger: s.config.Logger})
+	s.spawner = spawn.NewSpawner(spawn.Config{
+		Means:       tree.Means(s.config.Trees),
+		OwnsProgram: s.config.OwnsProgram,
+		Registrar:   s.startWarden,
+		Logger:      s.config.Logger,
+	})
+	launcher := launch.New(os.Environ(), s.info.Shell.Path)
 	spill := s.newSpill()
 	s.sessions = session.NewRegistry(session.Config{
 		TTL:         s.config.SessionTTL,
@@ -144,7 +165,7 @@ func New(config Config) *Server {
 				Retention:    s.config.ProcessRetention,
 				MaxProcesses: s.config.MaxProcesses,
 				Log:          outlog.Config{Spill: spill},
-			}, launcher)
+			}, &groupLauncher{launcher, s.spawner.NewGroup()})
 		},
 	})
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
@@ -156,17 +177,50 @@ func (s *Server) newSpill() *outlog.Spill {
 	if s.config.SpillBytes < 0 {
 		return nil
 	}
-	return outlog.NewSpill(s.config.SpillDir, s.config.SpillBytes, s.config.SpillTotalBytes, func(err error) {
+	// Some room for what stands around the output, and for what is overwritten
+	// with the oldest of it.
+	size := s.config.SpillBytes + s.config.SpillBytes/32 + 1<<20
+	return outlog.NewSpill(s.config.SpillDir, size, max(size, s.config.SpillTotalBytes), func(err error) {
 		s.config.Logger.Warn("output that leaves memory is lost: it can't be kept in a file", "error", err)
 	})
 }
 
-// childLauncher is a launcher whose children are what a process table knows.
-type childLauncher struct{ *launch.Launcher }
-
-func (l childLauncher) Launch(ctx context.Context, params *protocol.StartParams, adopt func(process.Child) spawn.Events) error {
-	return l.Launcher.Launch(ctx, params, func(p *spawn.Process) spawn.Events { return adopt(p) })
+// startWarden starts who cleans up if this program is killed, before the first
+// process is. Without a warden the next executor does.
+func (s *Server) startWarden() tree.Registrar {
+	if err := s.warden.Start(); errors.Is(err, errors.ErrUnsupported) {
+		s.config.Logger.Debug("no warden", "error", err)
+	} else if err != nil {
+		s.config.Logger.Warn("no warden: should this program be killed, processes live on", "error", err)
+	}
+	return s.warden
 }
+
+// Check returns why no process could be started by the means that Config.Trees
+// asks for.
+func (s *Server) Check() error { return s.spawner.Check() }
+
+// RunHelper runs Airlock's helper and ends the program, if that is what it has
+// been executed for. It is to be the first call of main in programs that contain
+// a [Server] and do not embed the helper (build tag embedhelper): the executor
+// executes its own program to have the warden, which kills what it has started
+// should it be killed itself.
+func RunHelper() { helper.RunIfHelper() }
+
+// groupLauncher launches the processes of one session, as what a process table
+// knows.
+type groupLauncher struct {
+	*launch.Launcher
+	group *spawn.Group
+}
+
+// Launch implements [process.Launcher].
+func (l *groupLauncher) Launch(ctx context.Context, params *protocol.StartParams, adopt func(process.Child) spawn.Events) error {
+	return l.Launcher.Launch(ctx, l.group, params, func(p *spawn.Process) spawn.Events { return adopt(p) })
+}
+
+// Close implements [process.Launcher].
+func (l *groupLauncher) Close() { _ = l.group.Close() } // it has been logged
 
 // Connect opens a connection inside the program; package client uses it.
 func (s *Server) Connect(context.Context) (transport.Conn, error) {
@@ -235,7 +289,7 @@ func (s *Server) serve(ctx context.Context, t transport.Conn) error {
 	return err
 }
 
-// Close ends every connection, kills every process group and waits until nothing
+// Close ends every connection, kills every process and waits until nothing
 // of the server is left. A process that can't be killed (it has other rights, or
 // is stuck in the kernel) is given up after five seconds, and the logger told.
 func (s *Server) Close() {
@@ -250,6 +304,7 @@ func (s *Server) Close() {
 		s.sessions.Close()
 		s.connections.Wait()
 		s.spawner.Close()
+		s.warden.Close()
 	}()
 	select {
 	case <-done:

@@ -13,6 +13,8 @@ import (
 	"reflect"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/airlock-exec/airlock/server"
 )
 
 // Exit statuses. Those of `airlock run` from 125 on are what env, timeout and
@@ -63,6 +65,7 @@ func newParser(cli *commandLine, stdout, stderr io.Writer) *kong.Kong {
 }
 
 func main() {
+	server.RunHelper()
 	os.Exit(run(os.Args[1:]))
 }
 

@@ -34,6 +34,7 @@ type serveCommand struct {
 	WSMaxClockSkewSeconds *seconds `group:"auth" placeholder:"SECONDS" help:"Accept signed tokens this long before and after their time (default 30)."`
 	RequireAuth           bool     `group:"auth" help:"Refuse to listen beyond this machine without authentication."`
 
+	Trees            string   `default:"auto" enum:"auto,cgroup2,freezer,walk,group,job" group:"limits" placeholder:"MEANS" help:"Hold a process together with all that it starts by this means (default ${default}). They are cgroup2, freezer (control groups of version 1), walk (through all processes), group (process groups only) and, on Windows, job; auto takes the strongest that works here. What does not work here is an error."`
 	SessionTTL       duration `default:"80s" group:"limits" placeholder:"TIME" help:"Keep a session this long for its client to come back (default ${default})."`
 	ProcessRetention duration `default:"80s" group:"limits" placeholder:"TIME" help:"Keep what a finished process has said this long (default ${default})."`
 	StallTimeout     duration `default:"2s" group:"limits" placeholder:"TIME" help:"Let processes run on when their client has taken nothing of what is sent to it for so long (default ${default})."`
@@ -127,6 +128,9 @@ func (c *serveCommand) serveStdio(ctx context.Context, logger *slog.Logger) erro
 	}
 	executor := c.newExecutor(logger)
 	defer executor.Close()
+	if err := executor.Check(); err != nil {
+		return fmt.Errorf("--trees=%s: %w", c.Trees, err)
+	}
 	// Why the client left makes no difference: all of this program was for it.
 	_ = executor.ServeStdio(ctx, os.Stdin, os.Stdout)
 	return nil
@@ -139,6 +143,10 @@ func (c *serveCommand) serveWebSocket(ctx context.Context, address transport.Add
 			"set --ws-auth, or listen on a loopback address", c.Listen)
 	}
 	executor := c.newExecutor(logger)
+	if err := executor.Check(); err != nil {
+		executor.Close()
+		return fmt.Errorf("--trees=%s: %w", c.Trees, err)
+	}
 	listener, err := executor.Listen(server.ListenConfig{
 		URL:            c.Listen,
 		Auth:           c.auth(),
@@ -188,6 +196,8 @@ func (c *serveCommand) newExecutor(logger *slog.Logger) *server.Server {
 		SpillBytes:         c.spillBytes(),
 		SpillTotalBytes:    int64(c.SpillTotalBytes),
 		SpillDir:           c.SpillDir,
+		Trees:              c.Trees,
+		OwnsProgram:        true,
 		Logger:             logger,
 		Version:            airlockVersion(),
 	})

@@ -25,15 +25,13 @@ type Stage func(ctx context.Context, l *Launch) error
 
 // Launcher launches children.
 type Launcher struct {
-	spawner *spawn.Spawner
-	stages  []Stage
+	stages []Stage
 }
 
 // New makes a launcher. Children inherit from base, as far as a start's policy
 // says so; loginShell is the SHELL of those with a terminal that have none.
-func New(spawner *spawn.Spawner, base []string, loginShell string) *Launcher {
+func New(base []string, loginShell string) *Launcher {
 	return &Launcher{
-		spawner: spawner,
 		stages: []Stage{
 			command,
 			environment(base, loginShell),
@@ -103,10 +101,10 @@ func workingDirectory(params *protocol.StartParams) (string, error) {
 	return dir, nil
 }
 
-// Launch runs the stages and spawns the child. Before the child reports
+// Launch runs the stages and spawns the child in a group. Before the child reports
 // anything, adopt is called for whom it reports to. When ctx ends before there
 // is a child, Launch fails with the cause.
-func (l *Launcher) Launch(ctx context.Context, params *protocol.StartParams, adopt func(*spawn.Process) spawn.Events) error {
+func (l *Launcher) Launch(ctx context.Context, group *spawn.Group, params *protocol.StartParams, adopt func(*spawn.Process) spawn.Events) error {
 	launch := &Launch{Params: params}
 	for _, stage := range l.stages {
 		if err := stage(ctx, launch); err != nil {
@@ -116,7 +114,7 @@ func (l *Launcher) Launch(ctx context.Context, params *protocol.StartParams, ado
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := l.spawner.Start(&launch.Command, adopt); err != nil {
+	if err := group.Start(&launch.Command, adopt); err != nil {
 		return wireError(err)
 	}
 	return nil

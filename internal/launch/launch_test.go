@@ -55,8 +55,7 @@ func TestCheckOrder(t *testing.T) {
 		{func(p *protocol.StartParams) { p.ShellSnapshot = &protocol.ShellSnapshot{} }, "`shellSnapshot`"},
 		{func(p *protocol.StartParams) { p.Argv = nil }, "argv must not be empty"},
 	}
-	l := New(spawn.New(), nil, "")
-	t.Cleanup(l.spawner.Close)
+	l := New(nil, "")
 	for i, fault := range faults {
 		params := startParams(t, func(p *protocol.StartParams) {
 			for j := len(faults) - 1; j >= i; j-- {
@@ -90,15 +89,17 @@ func (e *events) Exited(code int)           { e.code <- code }
 func (*events) Closed()                     {}
 
 func TestLaunch(t *testing.T) {
-	l := New(spawn.New(), []string{"PATH=/usr/bin:/bin", "FROM=base"}, "")
-	t.Cleanup(l.spawner.Close)
+	l := New([]string{"PATH=/usr/bin:/bin", "FROM=base"}, "")
+	spawner := spawn.New()
+	t.Cleanup(spawner.Close)
+	group := spawner.NewGroup()
 	e := &events{code: make(chan int, 1)}
 	adopt := func(*spawn.Process) spawn.Events { return e }
 	params := startParams(t, func(p *protocol.StartParams) {
 		p.Argv = []string{"sh", "-c", `test "$FROM" = base && test "$0" = zero && exit 3`, "zero"}
 		p.EnvPolicy = &protocol.EnvPolicy{Inherit: protocol.InheritAll}
 	})
-	if err := l.Launch(t.Context(), params, adopt); err != nil {
+	if err := l.Launch(t.Context(), group, params, adopt); err != nil {
 		t.Fatal(err)
 	}
 	if code := <-e.code; code != 3 {
@@ -113,7 +114,7 @@ func TestLaunch(t *testing.T) {
 		{"/", protocol.KindSpawnPermissionDenied},
 		{"", protocol.KindSpawnFailed},
 	} {
-		err := l.Launch(t.Context(), startParams(t, func(p *protocol.StartParams) { p.Argv = []string{test.program} }), adopt)
+		err := l.Launch(t.Context(), group, startParams(t, func(p *protocol.StartParams) { p.Argv = []string{test.program} }), adopt)
 		if e, ok := errors.AsType[*protocol.Error](err); !ok || e.Code != protocol.CodeInternal || e.Kind() != test.kind {
 			t.Errorf("%q: got %v, want %s", test.program, err, test.kind)
 		}
@@ -122,7 +123,7 @@ func TestLaunch(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("terminated")
 	cancel(cause)
-	if err := l.Launch(ctx, startParams(t, nil), adopt); !errors.Is(err, cause) {
+	if err := l.Launch(ctx, group, startParams(t, nil), adopt); !errors.Is(err, cause) {
 		t.Errorf("canceled: %v", err)
 	}
 }

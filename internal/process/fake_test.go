@@ -94,12 +94,16 @@ func (c *fakeChild) end(code int) {
 
 // fakeLauncher makes fake children.
 type fakeLauncher struct {
-	check error
-	fail  error
+	closed bool // by the table, at its end
+	check  error
+	fail   error
 	// gate, if not nil, holds launches until it is closed or they are canceled.
 	gate     chan struct{}
 	children chan *fakeChild
 }
+
+// Close implements Launcher.
+func (l *fakeLauncher) Close() { l.closed = true }
 
 func newFakeLauncher() *fakeLauncher { return &fakeLauncher{children: make(chan *fakeChild, 100)} }
 

@@ -19,7 +19,8 @@ type Child interface {
 	CloseStdin()
 	// Interrupt sends what Ctrl-C sends to the process group.
 	Interrupt() error
-	// Kill kills what is left of the process group and gives up its streams.
+	// Kill kills the process and all that it has started, and gives up its
+	// streams.
 	Kill()
 }
 

@@ -20,6 +20,9 @@ type Launcher interface {
 	// for whom it reports to; if and only if Launch returns no error. When ctx
 	// ends while there is no child yet, it fails with the cause.
 	Launch(ctx context.Context, params *protocol.StartParams, adopt func(Child) spawn.Events) error
+	// Close kills what children that have ended have left behind, when all
+	// have closed.
+	Close()
 }
 
 // Config is how a table is run.
@@ -314,4 +317,5 @@ func (t *Table) Close() {
 	}
 	t.tasks.Wait()
 	t.open.Wait()
+	t.launcher.Close()
 }

@@ -417,6 +417,9 @@ func TestClose(t *testing.T) {
 		r.table.Close()
 		<-running.killed
 		wantError(t, <-started, protocol.CodeInvalidRequest, "process starting start was cancelled")
+		if !r.launcher.closed {
+			t.Error("what processes have left behind lives on")
+		}
 		_, err := r.table.Read(&protocol.ReadParams{ProcessID: "running"})
 		wantError(t, err, protocol.CodeInvalidRequest, "unknown process id running")
 		_, err = r.table.Start(&protocol.StartParams{ProcessID: "new"})

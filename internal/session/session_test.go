@@ -41,6 +41,7 @@ func (c *child) Kill() {
 // launcher remembers the newest child.
 type launcher struct{ newest *child }
 
+func (*launcher) Close()                            {}
 func (*launcher) Check(*protocol.StartParams) error { return nil }
 func (l *launcher) Launch(_ context.Context, _ *protocol.StartParams, adopt func(process.Child) spawn.Events) error {
 	l.newest = &child{}

@@ -12,6 +12,8 @@ import (
 type child struct {
 	pid   int
 	pidfd *os.File // readable when the process has exited; nil on old kernels
+
+	orphans *orphans // has to know of its end; may be nil
 }
 
 // forkExec starts the program at path. The child's standard streams, session
@@ -93,6 +95,7 @@ func (c child) reap() {
 	for err == syscall.EINTR {
 		_, err = syscall.Wait4(c.pid, nil, 0, nil)
 	}
+	c.orphans.reaped(c.pid)
 }
 
 // release gives up what the handle holds.

@@ -3,14 +3,18 @@ package spawn
 import (
 	"errors"
 	"os"
+	"syscall"
 	"time"
+
+	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
 // system is what a Spawner needs of the platform: nothing.
 type system struct{}
 
-func (*system) open()  {}
-func (*system) close() {}
+func (*system) open()              {}
+func (*system) owned(*tree.Keeper) {}
+func (*system) close()             {}
 
 // child is the handle on a process.
 type child struct {
@@ -23,8 +27,9 @@ var (
 	errInterrupt = errors.New("interrupting a process is not supported on windows")
 )
 
-// launch starts cmd with pipes. Nothing is left open when it fails.
-func (*system) launch(cmd *Command) (*Process, error) {
+// launch starts cmd with pipes, as a tree of its own. Nothing is left open when
+// it fails.
+func (*system) launch(cmd *Command, keeper *tree.Keeper) (*Process, error) {
 	if cmd.TTY != nil {
 		return nil, errTTY
 	}
@@ -41,16 +46,41 @@ func (*system) launch(cmd *Command) (*Process, error) {
 	if cmd.Arg0 != nil {
 		argv = append([]string{*cmd.Arg0}, argv[1:]...)
 	}
-	process, err := os.StartProcess(path, argv, &os.ProcAttr{
+	process, t, err := plant(keeper, path, argv, &os.ProcAttr{
 		Dir:   cmd.Dir,
 		Env:   append([]string{}, cmd.Env...), // nil would mean ours
 		Files: io.child,
+		Sys:   &syscall.SysProcAttr{},
 	})
 	if err != nil {
 		io.closeOurs()
 		return nil, asOSError(err)
 	}
-	return newProcess(child{process.Pid, process}, io.input, false, io.streams), nil
+	return newProcess(child{process.Pid, process}, t, io.input, false, io.streams), nil
+}
+
+// plant starts a program as a tree of its own.
+func plant(keeper *tree.Keeper, path string, argv []string, attr *os.ProcAttr) (*os.Process, *tree.Tree, error) {
+	t, err := keeper.New()
+	if err != nil {
+		return nil, nil, treeError(err)
+	}
+	if err := t.Enter(attr.Sys); err != nil {
+		t.Release()
+		return nil, nil, treeError(err)
+	}
+	process, err := os.StartProcess(path, argv, attr)
+	t.Leave()
+	if err != nil {
+		t.Release()
+		return nil, nil, err
+	}
+	if err := t.Started(process.Pid); err != nil {
+		_, _ = process.Wait()
+		t.Release()
+		return nil, nil, treeError(err)
+	}
+	return process, t, nil
 }
 
 // wait waits for the exit and returns the exit code.
@@ -67,7 +97,7 @@ func (child) release() {}
 
 func (child) interrupt() error { return errInterrupt }
 
-// kill ends the process; its descendants live on.
+// kill ends the process; what it has started goes with its tree.
 func (c child) kill() { _ = c.process.Kill() }
 
 // settleTime bounds settle.

@@ -30,7 +30,7 @@ func helperDeathSignal() {
 
 // helperDie spawns a process, prints its id and waits for its own end.
 func helperDie() {
-	s := New()
+	s := open()
 	p, err := startFor(s, &Command{Argv: []string{"/bin/sleep", "1000"}, Dir: "/", Env: testEnv}, newRecord())
 	fmt.Println(p.PID(), err)
 	_, _ = io.Copy(io.Discard, os.Stdin)

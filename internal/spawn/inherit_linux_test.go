@@ -33,7 +33,7 @@ func helper(t *testing.T, name, setup string, args ...string) *exec.Cmd {
 
 // helperRun spawns its arguments and prints their output.
 func helperRun() {
-	s := New()
+	s := open()
 	defer s.Close()
 	r := newRecord()
 	if _, err := startFor(s, &Command{Argv: os.Args[1:], Dir: "/", Env: testEnv}, r); err != nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
 // fifo makes a FIFO in cmd's directory; the function it returns waits until
@@ -87,10 +89,12 @@ func TestKillKeepsTail(t *testing.T) {
 	}
 }
 
-// A descendant that has left the group survives, but doesn't hold up the end.
+// Where trees are not held together, a descendant that has left the group
+// survives, but doesn't hold up the end.
 func TestKillWithEscapee(t *testing.T) {
 	t.Parallel()
-	s := newSpawner(t)
+	s := NewSpawner(Config{Means: tree.Group})
+	t.Cleanup(s.Close)
 	tests := []struct {
 		name, script string
 		code         int

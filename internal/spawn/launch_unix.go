@@ -3,13 +3,18 @@
 package spawn
 
 import (
+	"os"
 	"syscall"
 	"time"
+
+	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
-// system is what a Spawner needs of the platform: threads to fork on.
+// system is what a Spawner needs of the platform: threads to fork on, and
+// somebody who reaps orphans.
 type system struct {
 	threads threads
+	orphans orphans
 }
 
 func (sys *system) open() {
@@ -17,10 +22,21 @@ func (sys *system) open() {
 	sys.threads.open()
 }
 
-func (sys *system) close() { sys.threads.close() }
+// owned tells, before the first start, that the program exists for the Spawner
+// only, and how its trees are held together.
+func (sys *system) owned(keeper *tree.Keeper) {
+	if keeper.Subreaper() || os.Getpid() == 1 {
+		sys.orphans.start()
+	}
+}
 
-// launch starts cmd. Nothing is left open when it fails.
-func (sys *system) launch(cmd *Command) (*Process, error) {
+func (sys *system) close() {
+	sys.orphans.close()
+	sys.threads.close()
+}
+
+// launch starts cmd, as a tree of its own. Nothing is left open when it fails.
+func (sys *system) launch(cmd *Command, keeper *tree.Keeper) (*Process, error) {
 	io, err := openStdio(cmd)
 	if err != nil {
 		return nil, err
@@ -43,8 +59,48 @@ func (sys *system) launch(cmd *Command) (*Process, error) {
 		argv = append([]string{*cmd.Arg0}, argv[1:]...)
 	}
 
-	var c child
-	attempt := func() { c, err = execute(cmd.Argv[0], argv, attr) }
+	forked := sys.orphans.forking()
+	c, t, err := sys.plant(keeper, cmd.Argv[0], argv, attr)
+	forked(&c)
+	if err != nil {
+		io.closeOurs()
+		return nil, asOSError(err)
+	}
+	return newProcess(c, t, io.input, cmd.TTY != nil, io.streams), nil
+}
+
+// plant starts program as a tree of its own.
+func (sys *system) plant(keeper *tree.Keeper, program string, argv []string, attr *syscall.ProcAttr) (child, *tree.Tree, error) {
+	for broken := false; ; {
+		t, err := keeper.New()
+		if err != nil {
+			return child{}, nil, treeError(err)
+		}
+		c, err := sys.fork(t, program, argv, attr)
+		if err == nil {
+			return c, t, nil
+		}
+		again := !broken && t.Broken(err)
+		t.Release()
+		if !again {
+			return child{}, nil, err
+		}
+		broken = true
+	}
+}
+
+// fork starts program in a tree.
+func (sys *system) fork(t *tree.Tree, program string, argv []string, attr *syscall.ProcAttr) (c child, err error) {
+	attempt := func() {
+		if err = t.Enter(attr.Sys); err != nil {
+			err = treeError(err)
+			return
+		}
+		if c, err = execute(program, argv, attr); err == nil {
+			err = t.Started(c.pid)
+		}
+		t.Leave()
+	}
 	sys.threads.do(attempt)
 	// A file that we have just written may still be open for writing in other
 	// children: each holds copies of all our descriptors until it has executed
@@ -53,11 +109,7 @@ func (sys *system) launch(cmd *Command) (*Process, error) {
 		<-time.After(pause)
 		sys.threads.do(attempt)
 	}
-	if err != nil {
-		io.closeOurs()
-		return nil, asOSError(err)
-	}
-	return newProcess(c, io.input, cmd.TTY != nil, io.streams), nil
+	return c, err
 }
 
 // busyPause is the last and longest of the pauses before another attempt to

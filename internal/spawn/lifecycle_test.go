@@ -55,7 +55,7 @@ func TestStress(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	t.Parallel()
-	s := New()
+	s := open()
 	var records []*record
 	for range 5 {
 		_, r := start(t, s, shell("sleep 1000"))
@@ -78,7 +78,7 @@ func TestClose(t *testing.T) {
 func TestCloseWhileStarting(t *testing.T) {
 	t.Parallel()
 	for range 20 {
-		s := New()
+		s := open()
 		var starts sync.WaitGroup
 		for range 4 {
 			starts.Go(func() {

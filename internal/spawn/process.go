@@ -5,6 +5,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
 // Process is a started process.
@@ -13,6 +15,8 @@ type Process struct {
 	input   *os.File  // standard input or the terminal; nil if there is none
 	tty     bool      // input is the terminal
 	streams []*stream // what is read, one goroutine each
+	tree    *tree.Tree
+	group   *Group
 	events  Events
 
 	exited    chan struct{} // closed when the exit has been noticed
@@ -23,10 +27,16 @@ type Process struct {
 	flowing   sync.WaitGroup // streams not yet ended
 	lingering atomic.Bool    // a stream has outlived the exit
 
+	felling sync.WaitGroup // the tree is being killed
+
 	mu     sync.Mutex
 	state  state // guarded by mu
 	killed bool  // guarded by mu
 	reaped bool  // guarded by mu; the process id may belong to another since
+	// What becomes of the tree; see fell.
+	falling bool // guarded by mu; it is being killed
+	dead    bool // guarded by mu; it has been, and has no members
+	parted  bool // guarded by mu; it is not ours any more
 }
 
 // state is how far a process has got. It only moves forward, in [Process.enter].
@@ -38,9 +48,10 @@ const (
 	announced       // the exit is known; others may hold the streams
 )
 
-func newProcess(c child, input *os.File, tty bool, streams []*stream) *Process {
+func newProcess(c child, t *tree.Tree, input *os.File, tty bool, streams []*stream) *Process {
 	p := &Process{
 		child:     c,
+		tree:      t,
 		input:     input,
 		tty:       tty,
 		streams:   streams,
@@ -103,6 +114,9 @@ func (p *Process) follow(s *stream) {
 // group's, can't be given to others, and Kill can't hit them.
 func (p *Process) supervise() {
 	code, gone := p.child.wait()
+	if gone {
+		p.tree.Reaping()
+	}
 	p.enter(exited, gone)
 	for _, s := range p.streams {
 		s.interrupt()
@@ -112,8 +126,14 @@ func (p *Process) supervise() {
 		// Nothing more can come. Told without a pause, the exit and the close
 		// can travel together.
 		p.release()
-		p.enter(announced, true)
+		killed := p.enter(announced, true)
+		if !killed {
+			p.part()
+		}
 		p.events.Exited(code)
+		if killed {
+			p.part()
+		}
 	} else {
 		p.events.Exited(code)
 		if killed := p.enter(announced, gone); killed {
@@ -121,6 +141,7 @@ func (p *Process) supervise() {
 		}
 		p.flowing.Wait()
 		p.release()
+		p.part()
 	}
 	p.events.Closed()
 }
@@ -150,6 +171,7 @@ func (p *Process) reap() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.reaped {
+		p.tree.Reaping()
 		p.child.reap()
 		p.reaped = true
 	}
@@ -169,23 +191,6 @@ func (p *Process) Interrupt() error {
 		return nil
 	}
 	return p.child.interrupt()
-}
-
-// Kill kills the process group at once. After the exit, and after all that was
-// written before, the streams end even if a process that has left the group
-// holds them. When the process has exited already, Kill kills what is left of
-// its group and ends the streams. It may be called again.
-func (p *Process) Kill() {
-	p.mu.Lock()
-	p.killed = true
-	if !p.reaped {
-		p.child.kill()
-	}
-	abandon := p.state == announced // otherwise supervise will
-	p.mu.Unlock()
-	if abandon {
-		p.abandon()
-	}
 }
 
 var errNoInput = errors.New("process has no standard input to write to")

@@ -43,8 +43,15 @@ func TestFileLimit(t *testing.T) {
 }
 
 func helperExhaust() {
-	s := New()
+	s := open()
 	defer s.Close()
+	// What the first start makes ready stays.
+	r := newRecord()
+	if _, err := startFor(s, &Command{Argv: []string{"/bin/true"}, Dir: "/"}, r); err != nil {
+		fmt.Println(err)
+		return
+	}
+	<-r.closed
 	failures := 0
 	for _, tty := range []bool{false, true} {
 		for _, program := range []string{"/bin/true", "true"} {
@@ -126,7 +133,7 @@ func helperMany() {
 
 // runMany runs n short processes, some at a time.
 func runMany(n int) {
-	s := New()
+	s := open()
 	defer s.Close()
 	const workers = 8
 	var all sync.WaitGroup
@@ -176,7 +183,7 @@ func TestIdleProcesses(t *testing.T) {
 
 func helperIdle() {
 	const n = 300
-	s := New()
+	s := open()
 	defer s.Close()
 	var before, after runtime.MemStats
 	runtime.GC()

@@ -13,11 +13,20 @@
 // A running process costs one goroutine for its exit and one for each stream.
 // None of them occupies a thread while it waits (on Linux 5.3 and later), and
 // none holds a buffer.
+//
+// # Whole trees
+//
+// A process and all that it starts are a tree, which package tree holds
+// together. [Process.Kill] kills the tree, and Closed is not reported before
+// it is dead, or has withstood for two seconds. What a process that ends by
+// itself leaves behind lives on until its [Group] is closed.
 package spawn
 
 import (
-	"errors"
+	"log/slog"
 	"sync"
+
+	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
 // Command is what to run, ready for the operating system.
@@ -71,87 +80,99 @@ type Events interface {
 	// it has left behind.
 	Exited(code int)
 	// Closed is called once and last: the process has exited and has been
-	// reaped, its streams have ended, its descriptors are closed.
+	// reaped, its streams have ended, its descriptors are closed. If it has
+	// been killed its descendants are dead, too.
 	Closed()
 }
 
-// Spawner starts processes and owns them until they have closed.
-type Spawner struct {
-	system system // what the platform needs
-
-	// live counts starts in progress and processes that have not closed. It
-	// grows only under mu and while closed is false.
-	live sync.WaitGroup
-
-	mu        sync.Mutex
-	closed    bool                  // guarded by mu
-	processes map[*Process]struct{} // guarded by mu
+// Config says how a [Spawner] works. The zero value is fine.
+type Config struct {
+	// Means is how trees of processes are held together; empty means the
+	// strongest way that works here.
+	Means tree.Means
+	// OwnsProgram tells that the program exists for this Spawner only. It may
+	// then become the parent of orphans, if the means gain by it, and reaps
+	// those that it gets, also as the first process of a container.
+	OwnsProgram bool
+	// Registrar is called once, before the first start, for who is to know
+	// what has to be removed should the program die. It may be nil or return
+	// nil.
+	Registrar func() tree.Registrar
+	// Logger is told once how trees are held together, and of trees that do
+	// not die. Nil discards.
+	Logger *slog.Logger
 }
 
-// New returns a Spawner, which its owner has to Close.
+// Spawner starts processes and owns them until they have closed, and what they
+// leave behind until their group is closed.
+type Spawner struct {
+	system   system // what the platform needs
+	trees    trees
+	log      *slog.Logger
+	standing *Group // for starts without a group
+
+	// live counts starts in progress and processes that have not closed. It
+	// grows only under the lock of a group that is not closed.
+	live sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool                // guarded by mu
+	groups map[*Group]struct{} // guarded by mu
+}
+
+// New returns a Spawner that holds trees together by process groups only.
+func New() *Spawner { return NewSpawner(Config{Means: tree.Group}) }
+
+// NewSpawner returns a Spawner, which its owner has to Close.
 //
 // It sets the scene for children once, for the whole program: descriptors that
 // the program has inherited become close-on-exec, and signals that it has
 // inherited as ignored are caught instead, since only ignored signals stay so
 // in a child.
-func New() *Spawner {
-	s := &Spawner{processes: make(map[*Process]struct{})}
+func NewSpawner(config Config) *Spawner {
+	if config.Logger == nil {
+		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Spawner{groups: make(map[*Group]struct{}), log: config.Logger}
+	s.trees.config, s.trees.log, s.trees.system = config, s.log, &s.system
 	s.system.open()
+	s.standing = s.NewGroup()
 	return s
 }
 
-var errClosed = errors.New("processes can no longer be started: the executor is shutting down")
-
-// Start starts a process and returns when its program has been executed. Before
-// anything is reported it calls adopt, once, for whom to report to. An error is
-// an *[Error]; then adopt has not been called.
-func (s *Spawner) Start(cmd *Command, adopt func(*Process) Events) error {
-	if err := check(cmd); err != nil {
-		return err
+// Check returns why no process could be started by the means that the
+// configuration asks for. It does nothing if the choice is ours: what is needed
+// is then made ready by the first start.
+func (s *Spawner) Check() error {
+	if !s.trees.explicit() {
+		return nil
 	}
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return &Error{Kind: Failed, Err: errClosed}
+	if !s.standing.begin() {
+		return errClosed
 	}
-	s.live.Add(1)
-	s.mu.Unlock()
-
-	p, err := s.system.launch(cmd)
-	if err != nil {
-		s.live.Done()
-		return startError(err)
-	}
-
-	s.mu.Lock()
-	s.processes[p] = struct{}{}
-	late := s.closed
-	s.mu.Unlock()
-	p.run(adopt(p), func() {
-		s.mu.Lock()
-		delete(s.processes, p)
-		s.mu.Unlock()
-		s.live.Done()
-	})
-	if late {
-		p.Kill()
-	}
-	return nil
+	defer s.standing.end(nil)
+	_, err := s.trees.keeper()
+	return err
 }
 
-// Close kills the processes that are left, waits until all have closed, and
-// releases what the Spawner holds. Starts fail from then on.
+// Start starts a process that is in no group but that of all such processes,
+// which ends with the Spawner. See [Group.Start].
+func (s *Spawner) Start(cmd *Command, adopt func(*Process) Events) error {
+	return s.standing.Start(cmd, adopt)
+}
+
+// Close closes all groups, waits until all processes have closed, and releases
+// what the Spawner holds. Starts fail from then on.
 func (s *Spawner) Close() {
 	s.mu.Lock()
 	s.closed = true
-	left := make([]*Process, 0, len(s.processes))
-	for p := range s.processes {
-		left = append(left, p)
+	var closing sync.WaitGroup
+	for g := range s.groups {
+		closing.Go(func() { _ = g.Close() }) // it has been logged
 	}
 	s.mu.Unlock()
-	for _, p := range left {
-		p.Kill()
-	}
+	closing.Wait()
 	s.live.Wait()
+	s.trees.close()
 	s.system.close()
 }

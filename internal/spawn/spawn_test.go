@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
 func TestMain(m *testing.M) {
@@ -116,8 +118,16 @@ func (r *record) history() string {
 	return strings.Join(r.events, " ")
 }
 
+// meansVariable has all tests use certain means to hold trees together.
+const meansVariable = "AIRLOCK_SPAWN_TEST_MEANS"
+
+// open returns a Spawner that is to be closed.
+func open() *Spawner {
+	return NewSpawner(Config{Means: tree.Means(os.Getenv(meansVariable))})
+}
+
 func newSpawner(t testing.TB) *Spawner {
-	s := New()
+	s := open()
 	t.Cleanup(s.Close)
 	return s
 }
