@@ -12,7 +12,9 @@ const pageBytes = 4 << 10
 
 // block is a run of chunks in the file: a table that says what they are, then
 // their bytes, then zeros up to a page. This description of it is in memory;
-// blocks are large, so that there are few.
+// blocks are large, so that there are few. The short table of a large block is
+// there, too: a block of large chunks then has a round size, which the system
+// writes faster.
 type block struct {
 	at      int64  // where it begins in the file
 	start   uint64 // offset of its first byte
@@ -22,7 +24,15 @@ type block struct {
 	chunks  uint32
 	table   uint32          // bytes of the table
 	bytes   [streams]uint32 // of data
+	short   [shortBytes]byte
 }
+
+const (
+	// shortBytes is enough for the table of a block of the largest chunks.
+	shortBytes = 48
+	// largeBytes is the data of a block that is large.
+	largeBytes = mostBatchBytes / 2
+)
 
 // data returns how many bytes of output are in the block.
 func (b *block) data() int {
@@ -36,9 +46,18 @@ func (b *block) data() int {
 // used returns how many bytes of the block there are to read.
 func (b *block) used() int { return int(b.table) + b.data() }
 
+// tableInFile returns how many bytes the table takes in the file.
+func (b *block) tableInFile() int {
+	if b.table <= shortBytes && b.data() >= largeBytes {
+		return 0
+	}
+	return int(b.table)
+}
+
 // size returns how many bytes the block takes in the file.
 func (b *block) size() int64 {
-	return (int64(b.used()) + pageBytes - 1) / pageBytes * pageBytes
+	used := int64(b.tableInFile() + b.data())
+	return (used + pageBytes - 1) / pageBytes * pageBytes
 }
 
 // entry is what a table says of a chunk.
@@ -121,8 +140,14 @@ func (b *block) read(file file, buffer *[]byte, n int) ([]byte, error) {
 		*buffer = make([]byte, n)
 	}
 	*buffer = (*buffer)[:n]
-	if _, err := file.ReadAt(*buffer, b.at); err != nil {
-		return nil, err
+	rest := *buffer
+	if b.tableInFile() == 0 {
+		rest = rest[copy(rest, b.short[:b.table]):]
+	}
+	if len(rest) > 0 {
+		if _, err := file.ReadAt(rest, b.at); err != nil {
+			return nil, err
+		}
 	}
 	table := (*buffer)[:b.table]
 	return table, b.check(table)

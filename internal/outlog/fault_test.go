@@ -10,12 +10,12 @@ import (
 
 // Blocks of these logs hold 25 chunks of 100 bytes and take one page.
 const (
-	faultMemory = 10_000
+	faultMemory = 5_000
 	faultChunk  = 100
 	faultBatch  = 25
 
 	faultInMemory = faultMemory / faultChunk
-	faultLeast    = faultMemory // size of a file that is worth having
+	faultLeast    = 4 * faultBatch * faultChunk // size of a file that is worth having
 )
 
 func faultLog(d *disk, perLog, total int64) *Log {
@@ -108,7 +108,7 @@ func TestFailures(t *testing.T) {
 				if d.told() != round || !errors.Is(d.failures[round-1], test.want) {
 					t.Fatalf("round %d: failures %v; want one: %v", round, d.failures, test.want)
 				}
-				if n := l.inMemory(); n > faultMemory || n < faultMemory*3/4 {
+				if n := l.inMemory(); n > faultMemory || n < faultMemory/2 {
 					t.Errorf("%d bytes in memory, want about %d", n, faultMemory)
 				}
 				if d.writes > 2*blocks {

@@ -98,7 +98,7 @@ func New(config Config) *Log {
 	l := &Log{
 		memoryBytes:  uint64(config.MemoryBytes),
 		memoryChunks: config.MemoryChunks,
-		batchBytes:   min(max(config.MemoryBytes/4, 1), mostBatchBytes),
+		batchBytes:   min(max(config.MemoryBytes/2, 1), mostBatchBytes),
 		batchChunks:  max(config.MemoryChunks/4, 1),
 		spill:        config.Spill,
 	}

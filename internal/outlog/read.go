@@ -162,7 +162,7 @@ func (r *reading) block(b *block, file file) ([]Chunk, end, error) {
 		}
 	}
 	data := make([]byte, total-r.total)
-	if _, err := file.ReadAt(data, b.at+int64(b.table)+int64(first.at)); err != nil {
+	if _, err := file.ReadAt(data, b.at+int64(b.tableInFile()+first.at)); err != nil {
 		return nil, endOfBlock, err
 	}
 	chunks := make([]Chunk, n)

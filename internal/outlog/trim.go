@@ -2,7 +2,7 @@ package outlog
 
 // mostBatchBytes bounds the data of a block: enough that a write costs little
 // beside its bytes, and little enough that a block is quickly read.
-const mostBatchBytes = 256 << 10
+const mostBatchBytes = 512 << 10
 
 // Trim brings memory back within its bounds. The oldest chunks go to the file;
 // where that does not work they are dropped, but none with a number above
@@ -99,13 +99,18 @@ func (l *Log) batch() block {
 	b.table = uint32(len(l.table))
 	l.writing = b.last
 
-	l.parts = append(l.parts[:0], l.table)
+	l.parts = l.parts[:0]
+	if b.tableInFile() > 0 {
+		l.parts = append(l.parts, l.table)
+	} else {
+		copy(b.short[:], l.table)
+	}
 	for at := b.start; at < end; {
 		piece := l.ring.piece(at, end)
 		l.parts = append(l.parts, piece)
 		at += uint64(len(piece))
 	}
-	if rest := b.size() - int64(b.used()); rest > 0 {
+	if rest := b.size() - int64(b.tableInFile()+b.data()); rest > 0 {
 		l.parts = append(l.parts, zeros[:rest])
 	}
 	return b
