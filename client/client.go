@@ -1,27 +1,9 @@
-// Package client talks to an executor: it opens a session, starts processes,
-// and hands out what they do in order.
-//
-// [Dial] connects to an executor elsewhere, [Connect] to one inside the program:
-// it takes a *server.Server. See the example of [Connect].
-//
-// All methods may be called by several goroutines, except that one goroutine at
-// a time takes the events of a process. A process whose events nobody takes
-// holds back the connection once 1 MiB of them waits, and with it the other
-// processes and the answers to all calls.
 package client
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math"
-	"sync"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/airlock-exec/airlock/internal/limits"
-	"github.com/airlock-exec/airlock/internal/rpc"
 	"github.com/airlock-exec/airlock/internal/transport"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -30,12 +12,22 @@ import (
 type Executor interface {
 	// Info describes the executor's host, and what the executor can do.
 	Info() *protocol.EnvironmentInfo
-	// SessionID is the id by which whoever knows it can resume the session once
-	// this connection has ended. It is a secret.
+	// SessionID is the id by which whoever knows it can resume the session. It
+	// is a secret.
 	SessionID() string
+	// Status asks whether the executor takes requests.
+	Status(ctx context.Context) (*protocol.EnvironmentStatus, error)
 	// Start starts a process. The error is a *[protocol.Error] if the executor
-	// refused.
+	// refused; it is [ErrProcessExists] if the id is taken.
+	//
+	// If the connection is lost on the way the start is repeated, and happens
+	// once: the sandbox type is then not always known.
 	Start(ctx context.Context, params *protocol.StartParams) (*Process, error)
+	// Process returns a handle on a process of the session, whoever has started
+	// it; of one of ours that has not closed it is the handle that Start has
+	// returned. Nobody is asked whether there is such a process: the handle's
+	// methods tell. Its events begin with the oldest that the executor has kept.
+	Process(id string) *Process
 	// Close ends the connection. Processes live on until the session expires,
 	// or until an executor in the same program is closed.
 	Close() error
@@ -52,11 +44,23 @@ type Options struct {
 	Name string
 	// BearerToken is presented when a WebSocket is opened.
 	BearerToken string
+	// ResumeSessionID names a session to go on with, in place of a new one. It
+	// is an error with the code [protocol.CodeSessionAttached] if somebody is
+	// attached to it, unless Takeover is set.
+	ResumeSessionID string
+	// Takeover takes the session from whoever is attached to it, if the
+	// executor can do that.
+	Takeover bool
+	// ReconnectTimeout is how long a lost connection is tried to be had again.
+	// The default is 75 s, as executors keep a session for 80 s. If it is
+	// negative, nothing is tried.
+	ReconnectTimeout time.Duration
+	// OnConnection, if set, is called with the reason when the connection is
+	// lost and will be tried to be had again, and with nil when that has
+	// succeeded. One call ends before the next one begins, and the reconnection
+	// waits for them: they must not wait for the executor, or close it.
+	OnConnection func(lost error)
 }
-
-// ErrDisconnected is what calls and events end with when the connection is
-// lost or closed.
-var ErrDisconnected = errors.New("disconnected from the executor")
 
 // Dial connects to the executor at a ws:// or wss:// URL and opens a session.
 func Dial(ctx context.Context, url string, options Options) (Executor, error) {
@@ -66,177 +70,22 @@ func Dial(ctx context.Context, url string, options Options) (Executor, error) {
 type dialer struct{ url, token string }
 
 func (d dialer) Connect(ctx context.Context) (transport.Conn, error) {
-	return transport.Dial(ctx, d.url, transport.DialOptions{BearerToken: d.token})
+	return transport.Dial(ctx, d.url, transport.DialOptions{
+		BearerToken: d.token, PingInterval: pingInterval, PingTimeout: 3 * pingInterval,
+	})
 }
 
-// Connect opens a session over a connection of the connector's making.
+// pingInterval is short enough for a connection that has died silently to be
+// replaced before the executor has noticed that and then kept the session for
+// its time.
+const pingInterval = 15 * time.Second
+
+// Connect opens a session over a connection of the connector's making. The
+// connector is used again when that is lost.
 func Connect(ctx context.Context, connector Connector, options Options) (Executor, error) {
-	connecting, cancel := context.WithTimeout(ctx, limits.ConnectTimeout)
-	defer cancel()
-	conn, err := connector.Connect(connecting)
+	e, err := connect(ctx, connector, options)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to the executor: %w", err)
-	}
-	e := &executor{processes: map[string]*Process{}}
-	e.rpc = rpc.New(conn, e, rpc.Config{Concurrency: limits.ConcurrentRequests, Calls: math.MaxInt})
-	e.serving.Go(func() { _ = e.rpc.Serve(context.Background()) })
-	if err := e.initialize(ctx, options.Name); err != nil {
-		_ = e.Close()
 		return nil, err
 	}
 	return e, nil
-}
-
-// executor implements [Executor] over any transport, and [rpc.Handler].
-type executor struct {
-	rpc     *rpc.Conn
-	serving sync.WaitGroup
-	session protocol.InitializeResult
-
-	mu        sync.Mutex
-	processes map[string]*Process // those whose events are still to come
-}
-
-func (e *executor) initialize(ctx context.Context, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, limits.ConnectTimeout)
-	defer cancel()
-	result, err := call[protocol.InitializeResult](ctx, e, protocol.MethodInitialize,
-		&protocol.InitializeParams{ClientName: name})
-	if err != nil {
-		return fmt.Errorf("opening a session: %w", err)
-	}
-	e.session = *result
-	err = e.rpc.Notify(func(dst []byte) []byte {
-		return protocol.AppendNotification(dst, protocol.NotificationInitialized, struct{}{})
-	})
-	e.rpc.Flush()
-	return err
-}
-
-// call makes a request and decodes its result.
-func call[R any](ctx context.Context, e *executor, method string, params any) (*R, error) {
-	raw, err := e.rpc.Call(ctx, method, params)
-	if err != nil {
-		return nil, err
-	}
-	result, err := protocol.Decode[R](raw)
-	if err != nil {
-		return nil, fmt.Errorf("the executor's answer to %s: %w", method, err)
-	}
-	return &result, nil
-}
-
-func (e *executor) Info() *protocol.EnvironmentInfo { return &e.session.EnvironmentInfo }
-func (e *executor) SessionID() string               { return e.session.SessionID }
-
-func (e *executor) Close() error {
-	e.rpc.Close(ErrDisconnected)
-	// The reader may be waiting for somebody to take events.
-	e.Gone()
-	e.serving.Wait()
-	return nil
-}
-
-func (e *executor) Start(ctx context.Context, params *protocol.StartParams) (*Process, error) {
-	p := newProcess(e, params.ProcessID)
-	e.mu.Lock()
-	if e.processes[p.id] != nil {
-		e.mu.Unlock()
-		return nil, fmt.Errorf("starting process %q: the id is in use", p.id)
-	}
-	// Events may come right behind the answer.
-	e.processes[p.id] = p
-	e.mu.Unlock()
-	result, err := call[protocol.StartResult](ctx, e, protocol.MethodProcessStart, params)
-	if err != nil {
-		e.forget(p)
-		if _, refused := errors.AsType[*protocol.Error](err); !refused {
-			e.undo(ctx, p)
-		}
-		return nil, err
-	}
-	if result.SandboxType != nil {
-		p.sandbox = *result.SandboxType
-	}
-	return p, nil
-}
-
-// undo ends a process of whose start nothing is known: nobody has a handle on it.
-func (e *executor) undo(ctx context.Context, p *Process) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
-	defer cancel()
-	_, _ = p.Terminate(ctx)
-}
-
-// undoTimeout bounds undo.
-const undoTimeout = time.Second
-
-func (e *executor) forget(p *Process) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.processes[p.id] == p {
-		delete(e.processes, p.id)
-	}
-}
-
-func (e *executor) find(id string) *Process {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.processes[id]
-}
-
-// Handshaking implements [rpc.Handler].
-func (*executor) Handshaking() bool { return false }
-
-// Lane implements [rpc.Handler]: an executor may ask us for nothing yet.
-func (*executor) Lane(string) rpc.Lane { return rpc.LaneNone }
-
-// Begin implements [rpc.Handler].
-func (*executor) Begin(_ context.Context, r rpc.Request) rpc.Reply {
-	return rpc.Reply{Err: protocol.Errorf(protocol.CodeMethodNotFound,
-		"this client does not implement `%s`", r.Method)}
-}
-
-// Notification implements [rpc.Handler]. What is not about a process of ours is
-// ignored: executors may tell more than we know of.
-func (e *executor) Notification(_ context.Context, method string, params jsontext.Value) error {
-	switch method {
-	case protocol.NotificationProcessOutput:
-		return deliver(e, params, func(n *protocol.OutputNotification) (string, Event) {
-			return n.ProcessID, Event{Kind: Output, Seq: n.Seq, Stream: n.Stream, Data: n.Chunk}
-		})
-	case protocol.NotificationProcessExited:
-		return deliver(e, params, func(n *protocol.ExitedNotification) (string, Event) {
-			return n.ProcessID, Event{
-				Kind: Exited, Seq: n.Seq, ExitCode: int(n.ExitCode), SandboxDenied: n.SandboxDenied,
-			}
-		})
-	case protocol.NotificationProcessClosed:
-		return deliver(e, params, func(n *protocol.ClosedNotification) (string, Event) {
-			return n.ProcessID, Event{Kind: Closed, Seq: n.Seq}
-		})
-	}
-	return nil
-}
-
-// deliver decodes a notification and hands its event to the process.
-func deliver[N any](e *executor, params jsontext.Value, convert func(*N) (string, Event)) error {
-	n, err := protocol.Decode[N](params)
-	if err != nil {
-		return fmt.Errorf("a notification of the executor: %w", err)
-	}
-	id, event := convert(&n)
-	if p := e.find(id); p != nil {
-		return p.events.put(event)
-	}
-	return nil
-}
-
-// Gone implements [rpc.Handler].
-func (e *executor) Gone() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, p := range e.processes {
-		p.events.end(ErrDisconnected)
-	}
 }

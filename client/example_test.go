@@ -50,10 +50,101 @@ func ExampleConnect() {
 			os.Stdout.Write(event.Data)
 		case client.Exited:
 			fmt.Println("exit code", event.ExitCode)
-		case client.Closed:
+		case client.Closed, client.Gap:
 		}
 	}
 	// Output:
 	// hello
 	// exit code 3
+}
+
+// Runs a command as os/exec does, with its input and output as streams.
+func ExampleProcess_Stdout() {
+	ctx := context.Background()
+	local := server.New(server.Config{})
+	defer local.Close()
+	executor, err := client.Connect(ctx, local, client.Options{Name: "example"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer executor.Close()
+
+	process, err := executor.Start(ctx, &protocol.StartParams{
+		ProcessID: "sort",
+		Argv:      []string{"sort"},
+		CWD:       executor.Info().TempDir,
+		Env:       map[string]string{"PATH": os.Getenv("PATH")},
+		PipeStdin: true,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	stdout := process.Stdout()
+	stdin := process.Stdin(ctx)
+	if _, err := io.WriteString(stdin, "pear\napple\n"); err != nil {
+		log.Fatal(err)
+	}
+	if err := stdin.Close(); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := io.Copy(os.Stdout, stdout); err != nil {
+		log.Fatal(err)
+	}
+	code, err := process.Wait(ctx) // drops what comes on standard error
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("exit code", code)
+	// Output:
+	// apple
+	// pear
+	// exit code 0
+}
+
+// Looks at a process of another program's session from its beginning, and on.
+func ExampleProcess_Events() {
+	ctx := context.Background()
+	local := server.New(server.Config{})
+	defer local.Close()
+	first, err := client.Connect(ctx, local, client.Options{Name: "example"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer first.Close()
+	_, err = first.Start(ctx, &protocol.StartParams{
+		ProcessID: "greet",
+		Argv:      []string{"sh", "-c", "echo hello"},
+		CWD:       first.Info().TempDir,
+		Env:       map[string]string{"PATH": os.Getenv("PATH")},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	second, err := client.Connect(ctx, local, client.Options{
+		ResumeSessionID: first.SessionID(), Takeover: true,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer second.Close()
+	for event, err := range second.Process("greet").Events(ctx, 0) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		switch event.Kind {
+		case client.Output:
+			fmt.Printf("%d: %s", event.Seq, event.Data)
+		case client.Gap:
+			fmt.Printf("%d to %d: missing\n", event.FirstSeq, event.Seq)
+		case client.Exited:
+			fmt.Printf("%d: exit code %d\n", event.Seq, event.ExitCode)
+		case client.Closed:
+			fmt.Printf("%d: the end\n", event.Seq)
+		}
+	}
+	// Output:
+	// 1: hello
+	// 2: exit code 0
+	// 3: the end
 }

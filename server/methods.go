@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -45,9 +46,21 @@ func (c *connection) attach(params *protocol.InitializeParams) (*session.Attachm
 		options = session.Options{Window: extra.Window, Takeover: extra.Takeover}
 	}
 	if params.ResumeSessionID == nil {
-		return c.server.sessions.Create(c.rpc, options)
+		return c.server.sessions.Create(peer{c.rpc}, options)
 	}
-	return c.server.sessions.Resume(*params.ResumeSessionID, c.rpc, options)
+	return c.server.sessions.Resume(*params.ResumeSessionID, peer{c.rpc}, options)
+}
+
+// peer is a connection as package session knows it.
+type peer struct{ *rpc.Conn }
+
+// Close implements [session.Peer]. A client that has lost its session is told so,
+// or it would try to get it back.
+func (p peer) Close(reason error) {
+	if errors.Is(reason, session.ErrTakenOver) {
+		reason = transport.ErrTakenOver
+	}
+	p.Conn.Close(reason)
 }
 
 // stalled is called while the client takes nothing of what is sent to it, and

@@ -30,7 +30,7 @@ type runCommand struct {
 func (*runCommand) Help() string {
 	return `Standard input goes to the command until it ends; the command's output comes out as it is. The exit status is the command's: 128 and the signal's number if a signal ended it. Besides,
 
-    125  Airlock itself failed
+    125  Airlock itself failed, or the command succeeded and output is missing
     126  the command could not be executed
     127  the command was not found
     130  interrupted a second time (the first interrupt goes to the command)
@@ -39,6 +39,8 @@ func (*runCommand) Help() string {
 
 If the command leaves something behind that may still write, its output is waited for; an interrupt ends that.
 
+With --url, a connection that is lost is tried to be had again for 75 seconds. The command runs on meanwhile, and all of its output comes, once. Where the executor had to drop some, standard error says how much.
+
 With --json, standard output has one object a line:
 
     {"event":"start","processId":"run","sessionId":"…"}
@@ -46,7 +48,11 @@ With --json, standard output has one object a line:
     {"event":"exited","seq":2,"exitCode":0,"sandboxDenied":false}
     {"event":"closed","seq":3}
 
-The chunk is base64; streams are stdout, stderr and, with -t, pty.`
+The chunk is base64; streams are stdout, stderr and, with -t, pty. Where output is missing, there is
+
+    {"event":"gap","firstSeq":2,"seq":9,"missedBytes":{"stdout":4711}}
+
+without missedBytes if the executor does not tell.`
 }
 
 // runError is a failure of `airlock run` that is not the command's.
@@ -75,7 +81,9 @@ func (c *runCommand) Run(log *logFlags) error {
 			return client.Connect(ctx, embedded, client.Options{Name: clientName})
 		}
 	} else {
-		r.connect = c.dial
+		notice := &connectionNotice{stderr: os.Stderr}
+		defer notice.stop()
+		r.connect = func(ctx context.Context) (client.Executor, error) { return c.dial(ctx, notice.changed) }
 	}
 	status, err := r.run()
 	switch {
@@ -90,8 +98,8 @@ func (c *runCommand) Run(log *logFlags) error {
 // clientName is how executors know us.
 const clientName = "airlock-run"
 
-func (c *runCommand) dial(ctx context.Context) (client.Executor, error) {
-	options := client.Options{Name: clientName}
+func (c *runCommand) dial(ctx context.Context, onConnection func(error)) (client.Executor, error) {
+	options := client.Options{Name: clientName, OnConnection: onConnection}
 	if c.TokenFile != "" {
 		token, err := os.ReadFile(c.TokenFile)
 		if err != nil {

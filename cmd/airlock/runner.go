@@ -33,6 +33,7 @@ type runner struct {
 	process  atomic.Pointer[client.Process]
 	started  chan struct{}       // closed when the executor has answered the start
 	exited   atomic.Pointer[int] // the command's exit code
+	gaps     bool                // some of the output is missing
 	terminal terminal
 }
 
@@ -180,8 +181,12 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 		if err != nil {
 			return exitRunFailed, fmt.Errorf("following the command: %w", err)
 		}
-		if event.Kind == client.Exited {
+		switch event.Kind {
+		case client.Exited:
 			r.exited.Store(&event.ExitCode)
+		case client.Gap:
+			r.gaps = r.gaps || missing(event) != ""
+		case client.Output, client.Closed:
 		}
 		if err := r.sink.event(event); err != nil {
 			return r.stopped(err)
@@ -203,8 +208,11 @@ func (r *runner) stopped(err error) (int, error) {
 
 func (r *runner) status() (int, error) {
 	code := r.exited.Load()
-	if code == nil || *code < 0 {
+	switch {
+	case code == nil || *code < 0:
 		return exitRunFailed, errors.New("the executor does not know how the command ended")
+	case *code == 0 && r.gaps:
+		return exitRunFailed, errors.New("the command succeeded, but some of its output is missing")
 	}
 	return *code, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
@@ -29,15 +30,45 @@ type plainSink struct{}
 func (plainSink) started(string, string) error { return nil }
 
 func (plainSink) event(e client.Event) error {
-	if e.Kind != client.Output {
-		return nil
+	switch e.Kind {
+	case client.Output:
+		stream := os.Stdout
+		if e.Stream == protocol.StreamStderr {
+			stream = os.Stderr
+		}
+		_, err := stream.Write(e.Data)
+		return err
+	case client.Gap:
+		if what := missing(e); what != "" {
+			fmt.Fprintf(os.Stderr, "airlock: warning: %s missing here: the executor had to drop it\n", what)
+		}
+	case client.Exited, client.Closed:
 	}
-	stream := os.Stdout
-	if e.Stream == protocol.StreamStderr {
-		stream = os.Stderr
+	return nil
+}
+
+// missing says what output is gone with a gap, or nothing if none is.
+func missing(gap client.Event) string {
+	if gap.Missed == nil {
+		return "some output is"
 	}
-	_, err := stream.Write(e.Data)
-	return err
+	var parts []string
+	for _, stream := range []struct {
+		name protocol.Stream
+		text string
+	}{
+		{protocol.StreamStdout, "standard output"},
+		{protocol.StreamStderr, "standard error"},
+		{protocol.StreamPTY, "the terminal's output"},
+	} {
+		if n := gap.Missed[stream.name]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d bytes of %s", n, stream.text))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return strings.Join(parts, " and ") + " are"
 }
 
 // jsonSink prints an object a line.
@@ -67,6 +98,13 @@ func (jsonSink) event(e client.Event) error {
 			ExitCode      int    `json:"exitCode"`
 			SandboxDenied bool   `json:"sandboxDenied"`
 		}{"exited", e.Seq, e.ExitCode, e.SandboxDenied})
+	case client.Gap:
+		return printLine(&struct {
+			Event       string                     `json:"event"`
+			FirstSeq    uint64                     `json:"firstSeq"`
+			Seq         uint64                     `json:"seq"`
+			MissedBytes map[protocol.Stream]uint64 `json:"missedBytes,omitzero"`
+		}{"gap", e.FirstSeq, e.Seq, e.Missed})
 	default:
 		return printLine(&struct {
 			Event string `json:"event"`
@@ -76,7 +114,7 @@ func (jsonSink) event(e client.Event) error {
 }
 
 func printLine(object any) error {
-	line, err := json.Marshal(object)
+	line, err := json.Marshal(object, json.Deterministic(true))
 	if err != nil {
 		return fmt.Errorf("encoding an event: %w", err)
 	}

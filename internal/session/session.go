@@ -81,8 +81,8 @@ func NewRegistry(config Config) *Registry {
 
 var errClosed = errors.New("the executor is shutting down")
 
-// errTakenOver is why a peer loses its session to another one.
-var errTakenOver = errors.New("the session has been resumed by another connection")
+// ErrTakenOver is why a peer loses its session to another one.
+var ErrTakenOver = errors.New("the session has been resumed by another connection")
 
 // Create makes a session and attaches a peer to it.
 func (r *Registry) Create(peer Peer, options Options) (*Attachment, error) {
@@ -117,7 +117,7 @@ func (r *Registry) Resume(id string, peer Peer, options Options) (*Attachment, e
 		return nil, protocol.Errorf(protocol.CodeInvalidRequest, "unknown session id %s", id)
 	case s.attachment != nil && options.Takeover:
 		loser := s.attachment.peer
-		r.tasks.Go(func() { loser.Close(errTakenOver) })
+		r.tasks.Go(func() { loser.Close(ErrTakenOver) })
 		return r.attach(s, peer, options), nil
 	case s.attachment != nil:
 		s.attachment.peer.Probe()

@@ -234,7 +234,7 @@ func TestTakeover(t *testing.T) {
 		}
 		second.Announce()
 		synctest.Wait()
-		if !errors.Is(hung.closed, errTakenOver) {
+		if !errors.Is(hung.closed, ErrTakenOver) {
 			t.Errorf("the other peer is closed because of %v", hung.closed)
 		}
 		first.Detach() // its connection has ended

@@ -2,6 +2,8 @@ package transport
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"sync"
 )
 
@@ -41,11 +43,16 @@ func (c *pairConn) Write(batch [][]byte) error {
 	return nil
 }
 
-// Close ends both directions. What this side has not yet read is dropped.
-func (c *pairConn) Close(error) {
+// Close ends both directions. What this side has not yet read is dropped. Of the
+// reasons, the other side is told ErrTakenOver only.
+func (c *pairConn) Close(reason error) {
 	c.closing.Do(func() {
-		c.out.close(false)
-		c.in.close(true)
+		why := ErrClosed
+		if errors.Is(reason, ErrTakenOver) {
+			why = ErrTakenOver
+		}
+		c.out.close(false, why)
+		c.in.close(true, ErrClosed)
 		close(c.done)
 	})
 }
@@ -73,7 +80,7 @@ type queue struct {
 	messages [][]byte
 	cost     int    // sum over messages of length and messageCost
 	taken    uint64 // messages, in all
-	closed   bool
+	closed   error // why nothing more comes
 }
 
 func newQueue() *queue {
@@ -86,10 +93,10 @@ func newQueue() *queue {
 func (q *queue) put(message []byte) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for !q.closed && len(q.messages) > 0 && q.cost+len(message)+messageCost > pairBytes {
+	for q.closed == nil && len(q.messages) > 0 && q.cost+len(message)+messageCost > pairBytes {
 		q.changed.Wait()
 	}
-	if q.closed {
+	if q.closed != nil {
 		return ErrClosed
 	}
 	q.messages = append(q.messages, bytes.Clone(message))
@@ -101,11 +108,11 @@ func (q *queue) put(message []byte) error {
 func (q *queue) get() ([]byte, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for !q.closed && len(q.messages) == 0 {
+	for q.closed == nil && len(q.messages) == 0 {
 		q.changed.Wait()
 	}
 	if len(q.messages) == 0 {
-		return nil, ErrClosed
+		return nil, q.closed
 	}
 	message := q.messages[0]
 	q.messages[0] = nil
@@ -116,11 +123,12 @@ func (q *queue) get() ([]byte, error) {
 	return message, nil
 }
 
-// close ends the direction; with drop set, what has not been read is lost.
-func (q *queue) close(drop bool) {
+// close ends the direction; with drop set, what has not been read is lost. The
+// first reason is kept.
+func (q *queue) close(drop bool, why error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed = true
+	q.closed = cmp.Or(q.closed, why)
 	if drop {
 		q.messages, q.cost = nil, 0
 	}

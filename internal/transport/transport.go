@@ -58,6 +58,8 @@ var (
 	ErrViolation = errors.New("protocol violation")
 	// ErrGoingAway: this side shuts down.
 	ErrGoingAway = errors.New("going away")
+	// ErrTakenOver: another connection has taken what this one was for.
+	ErrTakenOver = errors.New("taken over by another connection")
 	// ErrPingTimeout: the peer has not been heard of for too long.
 	ErrPingTimeout = errors.New("peer does not answer pings")
 )

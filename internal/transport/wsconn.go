@@ -22,6 +22,9 @@ const (
 	keptBuffer = 1 << 20
 	// firstBuffer is the smallest one.
 	firstBuffer = 4 << 10
+	// statusTakenOver is the status of ErrTakenOver, of those that RFC 6455
+	// leaves to applications.
+	statusTakenOver websocket.StatusCode = 4001
 )
 
 // wsConn is a WebSocket, on either side.
@@ -94,6 +97,8 @@ func (c *wsConn) Read() ([]byte, error) {
 		return c.readBuf, nil
 	case errors.Is(err, ErrInvalidUTF8):
 		c.end(ErrInvalidUTF8, websocket.StatusInvalidFramePayloadData)
+	case websocket.CloseStatus(err) == statusTakenOver:
+		c.end(fmt.Errorf("%w: %w", ErrTakenOver, err), 0)
 	case errors.Is(err, websocket.ErrMessageTooBig): // the library has told the peer
 		c.end(ErrMessageTooBig, 0)
 	default:
@@ -174,6 +179,8 @@ func closeStatus(reason error) websocket.StatusCode {
 	switch {
 	case errors.Is(reason, ErrGoingAway), errors.Is(reason, context.Canceled):
 		return websocket.StatusGoingAway
+	case errors.Is(reason, ErrTakenOver):
+		return statusTakenOver
 	case errors.Is(reason, ErrViolation):
 		return websocket.StatusProtocolError
 	case errors.Is(reason, ErrMessageTooBig):

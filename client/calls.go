@@ -1,0 +1,82 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// probeTime is how long a call waits until it is asked whether there is still
+// somebody to answer.
+const probeTime = 5 * time.Second
+
+// connected waits for a connection, other than the one before, and returns it.
+func (e *executor) connected(ctx context.Context, before *link) (*link, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for {
+		switch {
+		case e.err != nil:
+			return nil, e.err
+		case e.link != nil && e.link != before:
+			return e.link, nil
+		}
+		if err := e.news.await(ctx, &e.mu); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// ask makes a request on one connection and decodes the answer. It tells
+// whether the connection was lost before that came.
+func ask[R any](ctx context.Context, l *link, method string, params any) (result *R, lost bool, err error) {
+	probe := time.AfterFunc(probeTime, l.rpc.Probe)
+	defer probe.Stop()
+	raw, err := l.rpc.Call(ctx, method, params)
+	switch {
+	case err == nil:
+	case refusal(err) != nil || ctx.Err() != nil:
+		return nil, false, err
+	default:
+		if _, faulty := protocol.Encode(params); faulty != nil {
+			return nil, false, err
+		}
+		return nil, true, err
+	}
+	decoded, err := protocol.Decode[R](raw)
+	if err != nil {
+		// Not an error that the executor answered.
+		return nil, false, fmt.Errorf("the executor's answer to %s makes no sense: %s", method, err.Error())
+	}
+	return &decoded, false, nil
+}
+
+// call makes a request that may be made more than once, until it is answered.
+func call[R any](ctx context.Context, e *executor, method string, params any) (*R, error) {
+	var l *link
+	for {
+		var err error
+		if l, err = e.connected(ctx, l); err != nil {
+			return nil, fmt.Errorf("calling %s: %w", method, err)
+		}
+		result, lost, err := ask[R](ctx, l, method, params)
+		if !lost {
+			return result, classify(err)
+		}
+	}
+}
+
+// callOnce makes a request that must not be made twice.
+func callOnce[R any](ctx context.Context, e *executor, method string, params any) (*R, error) {
+	l, err := e.connected(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("calling %s: %w", method, err)
+	}
+	result, lost, err := ask[R](ctx, l, method, params)
+	if lost {
+		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	return result, classify(err)
+}
