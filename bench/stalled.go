@@ -16,7 +16,7 @@ const stalledFor = 4 * time.Second
 
 // besideStalled times the round trips of one client, alone and then while
 // another one does not read what its command prints, and the memory that takes.
-func besideStalled(ctx context.Context, t *target, n sizes) (sample, error) {
+func besideStalled(ctx context.Context, t *target, _ sizes) (sample, error) {
 	s := sample{}
 	err := t.withClient(ctx, nil, func(other *client, srv *instance) error {
 		alone, err := roundTripsFor(ctx, other)

@@ -80,7 +80,7 @@ type queue struct {
 	messages [][]byte
 	cost     int    // sum over messages of length and messageCost
 	taken    uint64 // messages, in all
-	closed   error // why nothing more comes
+	closed   error  // why nothing more comes
 }
 
 func newQueue() *queue {
