@@ -2,6 +2,7 @@ package outlog
 
 import (
 	"bytes"
+	"math"
 	"testing"
 	"unsafe"
 
@@ -191,4 +192,43 @@ func TestOrder(t *testing.T) {
 		}
 	}()
 	l.Append(2, 0, []byte{1})
+}
+
+// TestLentChunk: a large chunk stays as it is until the reader moves on, whatever
+// is appended and dropped meanwhile.
+func TestLentChunk(t *testing.T) {
+	t.Parallel()
+	for name, spill := range map[string]*Spill{"memory": nil, "file": new(disk).spill(1<<20, 0)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := New(Config{Spill: spill})
+			defer l.Close()
+			const size = limits.ChunkBytes
+			var readers [3]Reader
+			var chunks [3]Chunk
+			for seq := uint64(1); seq <= 200; seq++ {
+				l.Append(seq, 0, filled(seq, size))
+				l.Trim(math.MaxUint64)
+				for i := range readers {
+					// One moves on with each chunk, others rest for a lap or two.
+					if rest := []uint64{1, 21, 57}[i]; seq%rest == 0 {
+						c, _, ok := readers[i].Next(l, seq-1, everything)
+						if !ok || c.Seq != seq {
+							t.Fatalf("chunk %d, %v; want %d", c.Seq, ok, seq)
+						}
+						chunks[i] = c
+					}
+					if c := chunks[i]; c.Seq != 0 && !bytes.Equal(c.Data, filled(c.Seq, size)) {
+						t.Fatalf("chunk %d is not what it was, at %d", c.Seq, seq)
+					}
+				}
+			}
+			for i := range readers {
+				readers[i].Release()
+			}
+			if l.ring.lent != 0 {
+				t.Errorf("%d pieces are lent after all were given back", l.ring.lent)
+			}
+		})
+	}
 }

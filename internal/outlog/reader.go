@@ -4,8 +4,10 @@ package outlog
 // it is in, of one log at a time, and nothing once it has reached memory. Its
 // zero value is ready.
 type Reader struct {
-	own   []byte // a chunk that comes from memory
-	log   *Log   // whose block it is; nil without one
+	own   []byte // a small chunk that comes from memory
+	owner *Log   // of a large one, which is lent; nil if none is
+	loan  int
+	log   *Log // whose block it is; nil without one
 	block block
 	held  *[]byte // what is in the block
 	walk  walker
@@ -15,6 +17,7 @@ type Reader struct {
 // one. Its data is valid until the next call. A gap comes with the chunk that
 // follows it, or alone.
 func (r *Reader) Next(l *Log, after, before uint64) (Chunk, *Gap, bool) {
+	r.giveBack()
 	if r.Holds(l, after) {
 		chunk, ok := r.inBlock(after, before)
 		return chunk, nil, ok
@@ -39,6 +42,7 @@ func (r *Reader) Holds(l *Log, after uint64) bool {
 // Release lets go of the block that the reader holds. The next call reads it
 // again if need be.
 func (r *Reader) Release() {
+	r.giveBack()
 	if r.held != nil {
 		buffers.Put(r.held)
 	}
@@ -108,7 +112,27 @@ func (r *Reader) inMemory(l *Log, after, before uint64) (Chunk, bool) {
 	if c.seq >= before {
 		return Chunk{}, false
 	}
-	r.own = l.ring.copyOut(r.own[:0], c.start, c.start+uint64(c.length))
 	l.sealed = max(l.sealed, c.seq)
+	end := c.start + uint64(c.length)
+	if c.length >= lentBytes {
+		if piece, loan := l.ring.lend(c.start, end); piece != nil {
+			r.owner, r.loan = l, loan
+			return Chunk{c.seq, c.stream, piece}, true
+		}
+	}
+	r.own = l.ring.copyOut(r.own[:0], c.start, end)
 	return Chunk{c.seq, c.stream, r.own}, true
+}
+
+// lentBytes is the size from which on a chunk is worth the care not to copy it.
+const lentBytes = 16 << 10
+
+// giveBack ends the loan of a chunk.
+func (r *Reader) giveBack() {
+	if l := r.owner; l != nil {
+		l.mu.Lock()
+		l.ring.giveBack(r.loan)
+		l.mu.Unlock()
+		r.owner = nil
+	}
 }

@@ -14,13 +14,23 @@ type ring struct {
 	// top is a size between two powers of two that is enough for a log whose
 	// memory is full: its owner does not pay for twice as much.
 	top uint64
+
+	// Pieces that are lent are not written to either, also when they are not
+	// kept any more. A larger ring is a new one, of which none is lent.
+	lent      int    // pieces
+	lentFrom  uint64 // offset of the oldest of them
+	exchanges int    // of buf
 }
 
 // store copies p behind the end, in a larger ring if it has to be. kept is how
 // many bytes before the end are to be kept.
 func (r *ring) store(p []byte, kept uint64) {
-	if need := kept + uint64(len(p)); need > uint64(len(r.buf)) {
+	need, size := kept+uint64(len(p)), uint64(len(r.buf))
+	switch {
+	case need > size:
 		r.resize(need, kept)
+	case r.lent > 0 && r.end+uint64(len(p)) > r.lentFrom+size:
+		r.resize(size, kept)
 	}
 	n := copy(r.buf[r.end%uint64(len(r.buf)):], p)
 	copy(r.buf, p[n:])
@@ -42,6 +52,29 @@ func (r *ring) resize(need, kept uint64) {
 		at += uint64(copy(buf[at%size:], r.piece(at, r.end)))
 	}
 	r.buf = buf
+	r.lent = 0
+	r.exchanges++
+}
+
+// lend returns the bytes from start to end, which are kept now, if they lie in
+// one piece, and what giveBack wants to know. Until then they stay as they are.
+func (r *ring) lend(start, end uint64) (piece []byte, loan int) {
+	piece = r.piece(start, end)
+	if uint64(len(piece)) < end-start {
+		return nil, 0
+	}
+	if r.lent == 0 || start < r.lentFrom {
+		r.lentFrom = start
+	}
+	r.lent++
+	return piece, r.exchanges
+}
+
+// giveBack ends a loan.
+func (r *ring) giveBack(loan int) {
+	if loan == r.exchanges {
+		r.lent--
+	}
 }
 
 // piece returns the bytes from start on, as far as they lie in one piece and

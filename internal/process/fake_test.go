@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,7 +95,7 @@ func (c *fakeChild) end(code int) {
 
 // fakeLauncher makes fake children.
 type fakeLauncher struct {
-	closed bool // by the table, at its end
+	closed atomic.Bool // by the table, at its end
 	check  error
 	fail   error
 	// gate, if not nil, holds launches until it is closed or they are canceled.
@@ -103,7 +104,7 @@ type fakeLauncher struct {
 }
 
 // Close implements Launcher.
-func (l *fakeLauncher) Close() { l.closed = true }
+func (l *fakeLauncher) Close() { l.closed.Store(true) }
 
 func newFakeLauncher() *fakeLauncher { return &fakeLauncher{children: make(chan *fakeChild, 100)} }
 

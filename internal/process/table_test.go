@@ -417,7 +417,7 @@ func TestClose(t *testing.T) {
 		r.table.Close()
 		<-running.killed
 		wantError(t, <-started, protocol.CodeInvalidRequest, "process starting start was cancelled")
-		if !r.launcher.closed {
+		if !r.launcher.closed.Load() {
 			t.Error("what processes have left behind lives on")
 		}
 		_, err := r.table.Read(&protocol.ReadParams{ProcessID: "running"})
