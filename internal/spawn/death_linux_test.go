@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
 func init() {
@@ -99,6 +101,14 @@ func TestDeathOfParent(t *testing.T) {
 	}
 	_ = cmd.Wait()
 	wait()
+	// The next one removes what a dead program has left.
+	k, err := tree.Open(tree.Config{Means: tree.Group})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // death returns a function that waits for the end of a process which is alive

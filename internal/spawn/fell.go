@@ -3,8 +3,8 @@ package spawn
 // Kill kills the process and all that it has started. It returns at once; when
 // Closed is reported all are dead, or can't be killed. After the exit, and after
 // all that was written before, the streams end whoever holds them. When the
-// process has exited already, Kill kills what it has left behind. It may be
-// called again.
+// process has exited already and is kept open by others, Kill kills these. What
+// a closed process has left behind is its group's. Kill may be called again.
 func (p *Process) Kill() {
 	p.mu.Lock()
 	p.killed = true

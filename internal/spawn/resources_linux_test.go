@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func init() {
@@ -125,8 +126,11 @@ func helperMany() {
 	if n := openFiles(); n != files {
 		fmt.Printf("%d descriptors are open, %d before\n", n, files)
 	}
-	if n := settledGoroutines(); n > goroutines {
-		fmt.Printf("%d goroutines, %d before\n", n, goroutines)
+	for began := time.Now(); settledGoroutines() > goroutines; {
+		if time.Since(began) > 5*time.Second {
+			fmt.Printf("%d goroutines, %d before\n", settledGoroutines(), goroutines)
+			break
+		}
 	}
 	fmt.Println("ok")
 }

@@ -140,7 +140,7 @@ func (version2) kill(path string, deadline time.Time) bool {
 			return true // the control group has been removed
 		}
 		// Without a free descriptor nothing can be done. There will be one.
-		if !p.next() {
+		if hidden(err) || !p.next() {
 			return false
 		}
 	}

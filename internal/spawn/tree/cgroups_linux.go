@@ -113,19 +113,26 @@ func (c *cgroups) grow(path string) (*leaf, error) {
 
 // replaceTop makes a new top directory in place of one that is gone.
 func (c *cgroups) replaceTop(gone string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.top != gone || c.closed {
-		return nil // somebody else has
-	}
 	top, lock, err := makeTop(c.parent)
 	if err != nil {
 		return err
 	}
-	unix.Close(c.lock)
-	c.top, c.lock = top, lock
-	c.registrar.Remove(formatRecord(c.version.means(), gone))
-	c.registrar.Add(formatRecord(c.version.means(), top))
+	means := c.version.means()
+	c.registrar.Add(formatRecord(means, top))
+	c.mu.Lock()
+	replace := c.top == gone && !c.closed
+	if replace {
+		c.top = top
+		c.lock, lock = lock, c.lock
+	}
+	c.mu.Unlock()
+	if !replace {
+		// Somebody else has been faster.
+		gone = top
+		_ = unix.Rmdir(top)
+	}
+	unix.Close(lock)
+	c.registrar.Remove(formatRecord(means, gone))
 	return nil
 }
 

@@ -35,7 +35,7 @@ func openFreezer(config Config) (method, []string, error) {
 	}
 	p, err := f.place()
 	if err == nil {
-		offMainThread(func() { err = probe(p) })
+		err = probe(p)
 	}
 	if err != nil {
 		_ = f.close()
@@ -115,8 +115,8 @@ func (version1) state(l *leaf) (empty, intact bool) {
 	if !intact {
 		return len(members) == 0 && nobodyBelow(l.path), false
 	}
-	state, err := os.ReadFile(filepath.Join(l.path, "freezer.state"))
-	return len(members) == 0, err == nil && string(state) == "THAWED\n"
+	state, err := readFile(filepath.Join(l.path, "freezer.state"))
+	return len(members) == 0, err == nil && state == "THAWED\n"
 }
 
 // nobodyBelow tells whether the control groups in one have no members.
@@ -141,11 +141,11 @@ func subgroups(path string) (paths []string) {
 
 // readMembers returns the processes in a control group. Zombies are in none.
 func readMembers(path string) (pids []int, err error) {
-	b, err := os.ReadFile(filepath.Join(path, "cgroup.procs"))
+	list, err := readFile(filepath.Join(path, "cgroup.procs"))
 	if errors.Is(err, unix.ENODEV) {
 		err = os.ErrNotExist // it is being removed
 	}
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(list) {
 		if pid, err := strconv.Atoi(strings.TrimSuffix(line, "\n")); err == nil {
 			pids = append(pids, pid)
 		}

@@ -83,11 +83,15 @@ func (q *quarry) gone() bool { return q.clear >= clearScans }
 // there were any that had not been stopped before.
 func track(m *marker, quarries []*quarry) (fresh bool, err error) {
 	byMark := make(map[uint32]*quarry, len(quarries))
+	known := make(map[int]*quarry) // by process id
 	news := make(map[*quarry]bool)
 	for _, q := range quarries {
 		q.found = 0
 		if t := q.target(); t.mark != 0 {
 			byMark[t.mark] = q
+		}
+		for pid := range q.stopped {
+			known[pid] = q
 		}
 	}
 	var all []process
@@ -106,6 +110,11 @@ func track(m *marker, quarries []*quarry) (fresh bool, err error) {
 				catch(p, q)
 				return
 			}
+		}
+		// One that takes its time to die may have lost its parent already.
+		if q := known[p.pid]; q != nil && q.stopped[p.pid].start == p.start {
+			catch(p, q)
+			return
 		}
 		all = append(all, p)
 	})

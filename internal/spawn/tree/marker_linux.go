@@ -1,10 +1,7 @@
 package tree
 
 import (
-	"os"
 	"runtime"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -223,13 +220,4 @@ func personality() *marker {
 			return uint32(value)>>low&lowMask | uint32(value)>>high&highMask<<9, err
 		},
 	}
-}
-
-// readNumber reads a file of a process that consists of a number.
-func readNumber(pid int, name string, base int) (uint64, error) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + name)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseUint(strings.TrimSuffix(string(b), "\n"), base, 64)
 }

@@ -19,7 +19,7 @@ func init() {
 // helperFelling kills trees by walk and prints "ok", or what has gone wrong; and
 // what the keeper has to say.
 func helperFelling() {
-	k, err := Open(Config{Means: Walk})
+	k, err := Open(Config{Means: Walk, Subreaper: true})
 	if err != nil {
 		fmt.Println(err)
 		return

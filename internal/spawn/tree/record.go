@@ -16,9 +16,9 @@ func parseRecord(record string) (m Means, path string, err error) {
 	return Means(means), path, nil
 }
 
-// Sweep kills and removes all that a record names, after the end of the
+// Sweep kills and removes all that a record names, soon after the end of the
 // program that has made it. It may be called again. While that program lives it
-// fails and does nothing.
+// fails, after a while, and does nothing: the end of a program is not one moment.
 func Sweep(record string) error {
 	m, path, err := parseRecord(record)
 	if err != nil {

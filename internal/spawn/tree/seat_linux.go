@@ -2,6 +2,7 @@ package tree
 
 import (
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -49,6 +50,8 @@ func (s *seat) release() {
 // probe forks in a leaf. The program that is to be executed can't exist, so that
 // the error tells how far it got: no fork fails with it.
 func probe(p place) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	attr := &syscall.ProcAttr{Sys: &syscall.SysProcAttr{}}
 	if err := p.enter(attr.Sys); err != nil {
 		return err

@@ -101,6 +101,10 @@ func isCgroup(path string, v version) bool {
 func sweepStale(v version, parent string) {
 	paths, _ := filepath.Glob(filepath.Join(parent, topPrefix+"*"))
 	for _, path := range paths {
+		var s unix.Stat_t
+		if unix.Lstat(path, &s) != nil || int(s.Uid) != os.Geteuid() {
+			continue // others see to theirs
+		}
 		lock, err := lockTop(path)
 		if err != nil {
 			continue
