@@ -102,8 +102,9 @@ func New(config Config) *Log {
 		batchChunks:  max(config.MemoryChunks/4, 1),
 		spill:        config.Spill,
 	}
-	// Streams append while a block is being written, one chunk each.
-	l.ring.top = l.memoryBytes + 4*limits.ChunkBytes
+	// What fits until it is full, and what streams append while a block is
+	// being written, one chunk each.
+	l.ring.top = l.memoryBytes + l.memoryBytes/2 + 4*limits.ChunkBytes
 	return l
 }
 

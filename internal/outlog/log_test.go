@@ -27,7 +27,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("a ring of %d bytes for five", len(l.ring.buf))
 	}
 	fill(l, 100, limits.ChunkBytes)
-	if most := limits.RetainedBytes + 4*limits.ChunkBytes; len(l.ring.buf) > most {
+	if most := limits.RetainedBytes*3/2 + 4*limits.ChunkBytes; len(l.ring.buf) > most {
 		t.Errorf("a ring of %d bytes, want at most %d", len(l.ring.buf), most)
 	}
 	if got := l.inMemory(); got != limits.RetainedBytes {
@@ -228,6 +228,33 @@ func TestLentChunk(t *testing.T) {
 			}
 			if l.ring.lent != 0 {
 				t.Errorf("%d pieces are lent after all were given back", l.ring.lent)
+			}
+		})
+	}
+}
+
+// TestFullLog: memory may wait to be trimmed, but not for long.
+func TestFullLog(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"bytes": limits.ChunkBytes, "chunks": 1} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := New(Config{})
+			defer l.Close()
+			most := min(limits.RetainedChunks, limits.RetainedBytes/size) * 3 / 2
+			p := make([]byte, size)
+			for seq := 1; !l.Full(); seq++ {
+				if seq > most+1 {
+					t.Fatalf("not full after %d chunks", seq-1)
+				}
+				l.Append(uint64(seq), 0, p)
+			}
+			if l.chunks.len() != most+1 {
+				t.Errorf("full after %d chunks, want %d", l.chunks.len(), most+1)
+			}
+			l.Trim(math.MaxUint64)
+			if l.Full() || l.chunks.len() != most/3*2 {
+				t.Errorf("%d chunks after Trim", l.chunks.len())
 			}
 		})
 	}

@@ -8,8 +8,9 @@ const mostBatchBytes = 512 << 10
 // where that does not work they are dropped, but none with a number above
 // pinned. Without a reader that holds back the child that is math.MaxUint64.
 //
-// It is to be called after Append and Grow. Of several callers one does the work
-// and the others wait, so that nobody who appends gets far ahead of the disk.
+// It is to be called after Append and Grow, by whoever has the time, but by who
+// appends when the log is full. Of several callers one does the work and the
+// others wait, so that nobody who appends gets far ahead of the disk.
 func (l *Log) Trim(pinned uint64) {
 	l.mu.Lock()
 	over := l.over()
@@ -43,6 +44,14 @@ func (l *Log) trim(pinned uint64) {
 			l.giveUp(err)
 		}
 	}
+}
+
+// Full reports whether memory is so far beyond its bounds that it can't wait for
+// somebody else to bring it back.
+func (l *Log) Full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.chunks.len() > l.memoryChunks+l.memoryChunks/2 || l.inMemory() > l.memoryBytes+l.memoryBytes/2
 }
 
 // over reports whether memory is beyond its bounds. The caller holds the lock.

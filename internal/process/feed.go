@@ -191,6 +191,7 @@ func (c *cursor) take() (Event, bool) {
 		event.Kind = EventClosed
 	}
 
+	defer p.trim()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.cursor != c {

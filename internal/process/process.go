@@ -193,12 +193,13 @@ func (p *Process) madeRoom() {
 // Output implements [spawn.Events].
 func (p *Process) Output(stream spawn.Stream, b []byte) {
 	if p.record(stream, b) {
-		p.log.Trim(p.pinned())
+		p.trim()
 	}
 }
 
-// record adds output to the log, and reports false if it comes too late.
-func (p *Process) record(stream spawn.Stream, b []byte) bool {
+// record adds output to the log. It reports whether that has to be trimmed now: a
+// feed that sets the pace does so as it gets on, while more output is read.
+func (p *Process) record(stream spawn.Stream, b []byte) (trim bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state == closed {
@@ -206,24 +207,24 @@ func (p *Process) record(stream spawn.Stream, b []byte) bool {
 	}
 	// While the feed is behind, what comes goes into the chunk it has not seen.
 	behind := p.cursor == nil || p.cursor.sent+1 < p.nextSeq
-	if behind && p.log.Grow(p.nextSeq-1, stream, b) {
-		return true
+	if !behind || !p.log.Grow(p.nextSeq-1, stream, b) {
+		p.outputSeq = p.number()
+		p.log.Append(p.outputSeq, stream, b)
+		p.happened()
 	}
-	p.outputSeq = p.number()
-	p.log.Append(p.outputSeq, stream, b)
-	p.happened()
-	return true
+	return !p.heldBack() || p.log.Full()
 }
 
-// pinned is the number above which output is not dropped to make room, because
-// a feed that sets the pace will take it.
-func (p *Process) pinned() uint64 {
+// trim brings the log within its bounds. What a feed that sets the pace has still
+// to take is not dropped.
+func (p *Process) trim() {
+	pinned := uint64(math.MaxUint64)
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.heldBack() {
-		return p.cursor.sent
+		pinned = p.cursor.sent
 	}
-	return math.MaxUint64
+	p.mu.Unlock()
+	p.log.Trim(pinned)
 }
 
 // Exited implements [spawn.Events].
