@@ -19,8 +19,12 @@ import (
 	"go.uber.org/goleak"
 )
 
-// program is the airlock that the tests run.
-var program string
+var (
+	// program is the airlock that the tests run.
+	program string
+	// runtimeDir is where its daemons put what the next one has to find.
+	runtimeDir string
+)
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "airlock-fault-")
@@ -28,6 +32,10 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	program = filepath.Join(dir, "airlock")
+	runtimeDir = filepath.Join(dir, "run")
+	if err := os.Mkdir(runtimeDir, 0o700); err != nil {
+		panic(err)
+	}
 	build := exec.Command("go", "build", "-o", program, "github.com/airlock-exec/airlock/cmd/airlock")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -65,6 +73,7 @@ func serveUnder(t *testing.T, wrapper []string, flags ...string) *daemon {
 	argv := slices.Concat(wrapper, []string{program, "serve", "--log-level=info"}, flags)
 	d := &daemon{cmd: exec.Command(argv[0], argv[1:]...), done: make(chan struct{})}
 	d.cmd.Stderr = &d.log
+	d.cmd.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+runtimeDir)
 	d.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdout, err := d.cmd.StdoutPipe()
 	if err != nil {

@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -143,41 +144,53 @@ func up(t *testing.T, p *client.Process) {
 	}
 }
 
-// leftovers returns what there is of ours besides the given daemons: cgroups,
-// helpers, files.
-func leftovers(t *testing.T) []string {
+// traces are what a daemon has made that must not outlive it.
+type traces struct {
+	cgroups map[string]bool // names
+	warden  int
+}
+
+// tracesOf finds what a daemon has made for the processes with a mark.
+func tracesOf(t *testing.T, d *daemon, mark string) traces {
 	t.Helper()
-	var found []string
-	for _, pattern := range []string{
-		"/sys/fs/cgroup/airlock-*", "/sys/fs/cgroup/*/airlock-*",
-		filepath.Join(os.TempDir(), "airlock-[0-9]*", "*"),
-	} {
-		names, err := filepath.Glob(pattern)
+	found := traces{cgroups: map[string]bool{}, warden: warden(t, d)}
+	for _, pid := range marked(t, mark) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
 		if err != nil {
-			t.Fatal(err)
+			continue // it has ended
 		}
-		found = append(found, names...)
-	}
-	for _, pid := range marked(t, "airlock-helper") {
-		found = append(found, fmt.Sprintf("helper %d", pid))
+		for _, name := range strings.FieldsFunc(string(text), func(r rune) bool { return r == '/' || r == '\n' }) {
+			if strings.HasPrefix(name, "airlock-") {
+				found.cgroups[name] = true
+			}
+		}
 	}
 	return found
 }
 
-// nothingLeft waits until there is nothing but what was there before.
-func nothingLeft(t *testing.T, before []string) {
+// gone waits until there is nothing left.
+func (tr traces) gone(t *testing.T) {
 	t.Helper()
-	known := map[string]bool{}
-	for _, name := range before {
-		known[name] = true
-	}
 	eventually(t, 2*time.Second, func() string {
-		for _, name := range leftovers(t) {
-			if !known[name] {
-				return name + " is left"
+		for _, pid := range marked(t, "airlock-helper") {
+			if pid == tr.warden {
+				return "the warden lives on"
 			}
 		}
-		return ""
+		left := ""
+		_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, e fs.DirEntry, err error) error {
+			if err == nil && e.IsDir() && tr.cgroups[e.Name()] {
+				left = path + " is left"
+			}
+			return nil
+		})
+		_ = filepath.WalkDir(runtimeDir, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && !e.IsDir() {
+				left = path + " is left"
+			}
+			return nil
+		})
+		return left
 	})
 }
 
@@ -237,7 +250,6 @@ func TestDeath(t *testing.T) {
 	for _, by := range means {
 		for name, end := range ends {
 			t.Run(by+"/"+name, func(t *testing.T) {
-				before := leftovers(t)
 				d := serve(t, "--trees="+by, "--session-ttl=200ms")
 				e, m, m2 := dial(t, d.url), mark(), mark()
 				all := grow(t, e, m)
@@ -246,6 +258,7 @@ func TestDeath(t *testing.T) {
 					t.Fatalf("exit code %d, %v", code, err)
 				}
 				alive(t, m2) // what a command leaves behind when it ends by itself
+				made := tracesOf(t, d, m)
 				end(t, d, e, all)
 				gone(t, m)
 				if name == "terminate" {
@@ -255,7 +268,7 @@ func TestDeath(t *testing.T) {
 				gone(t, m2)
 				d.kill(syscall.SIGTERM)
 				<-d.done
-				nothingLeft(t, before)
+				made.gone(t)
 			})
 		}
 	}
@@ -266,15 +279,14 @@ func TestDeath(t *testing.T) {
 func TestDeathOfBoth(t *testing.T) {
 	for _, by := range means {
 		t.Run(by, func(t *testing.T) {
-			before := leftovers(t)
 			d := serve(t, "--trees="+by)
 			e, m := dial(t, d.url), mark()
 			grow(t, e, m)
-			guard := warden(t, d)
+			made := tracesOf(t, d, m)
 			// Stopped, it can't do its work in between.
-			_ = syscall.Kill(guard, syscall.SIGSTOP)
+			_ = syscall.Kill(made.warden, syscall.SIGSTOP)
 			d.kill(syscall.SIGKILL)
-			_ = syscall.Kill(guard, syscall.SIGKILL)
+			_ = syscall.Kill(made.warden, syscall.SIGKILL)
 			<-d.done
 			next := serve(t, "--trees="+by)
 			p := start(t, dial(t, next.url), "first", "true", false)
@@ -284,7 +296,7 @@ func TestDeathOfBoth(t *testing.T) {
 			gone(t, m)
 			next.kill(syscall.SIGTERM)
 			<-next.done
-			nothingLeft(t, before)
+			made.gone(t)
 		})
 	}
 }

@@ -30,7 +30,6 @@ func TestManySessions(t *testing.T) {
 	if need := uint64(sessions * (stays*6 + 2)); limit.Max < need {
 		t.Skipf("a program may have %d descriptors here, and this takes %d", limit.Max, need)
 	}
-	before := leftovers(t)
 	d := serve(t, "--session-ttl=1s", "--process-retention=1h")
 	w := dialWire(t, d.url)
 	w.start("p", "exec true", "")
@@ -62,6 +61,7 @@ func TestManySessions(t *testing.T) {
 	opening.Wait()
 	t.Logf("%d sessions and %d processes after %v: %d descriptors, %d KiB",
 		sessions, sessions*each, time.Since(began), d.descriptors(t), d.status(t, "VmRSS"))
+	made := tracesOf(t, d, m)
 	if n := len(marked(t, m)); n != sessions*stays {
 		t.Errorf("%d processes run", n)
 	}
@@ -83,7 +83,7 @@ func TestManySessions(t *testing.T) {
 	})
 	d.kill(syscall.SIGTERM)
 	<-d.done
-	nothingLeft(t, before)
+	made.gone(t)
 }
 
 // keptDescriptors is how many descriptors a daemon keeps for starts to come.
