@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -172,10 +173,8 @@ func tracesOf(t *testing.T, d *daemon, mark string) traces {
 func (tr traces) gone(t *testing.T) {
 	t.Helper()
 	eventually(t, 2*time.Second, func() string {
-		for _, pid := range marked(t, "airlock-helper") {
-			if pid == tr.warden {
-				return "the warden lives on"
-			}
+		if slices.Contains(marked(t, "airlock-helper"), tr.warden) {
+			return "the warden lives on"
 		}
 		left := ""
 		_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, e fs.DirEntry, err error) error {
