@@ -26,13 +26,13 @@ func (e *executor) Start(ctx context.Context, params *protocol.StartParams) (*Pr
 	if !p.inbox.adopt() {
 		return nil, fmt.Errorf("starting process %q: %w", p.id, ErrProcessExists)
 	}
-	err := p.start(ctx, params)
+	sent, err := p.start(ctx, params)
 	if err == nil {
 		return p, nil
 	}
 	e.forget(p)
 	p.inbox.end(err)
-	if refusal(err) == nil {
+	if sent && refusal(err) == nil {
 		p.undo(ctx)
 	}
 	return nil, err
@@ -45,20 +45,25 @@ func (p *Process) undo(ctx context.Context) {
 	_, _ = p.Terminate(ctx)
 }
 
-// start asks for the process until there is an answer.
-func (p *Process) start(ctx context.Context, params *protocol.StartParams) error {
+// start asks for the process until there is an answer. It reports whether it has
+// asked at all.
+func (p *Process) start(ctx context.Context, params *protocol.StartParams) (sent bool, err error) {
+	if _, err := protocol.Encode(params); err != nil {
+		return false, fmt.Errorf("starting process %q: %w", p.id, err)
+	}
 	var before *link
 	repeated := false
 	for {
 		l, err := p.executor.connected(ctx, before)
 		if err != nil {
-			return fmt.Errorf("starting process %q: %w", p.id, err)
+			return sent, fmt.Errorf("starting process %q: %w", p.id, err)
 		}
+		sent = true
 		epoch := p.inbox.currentEpoch()
 		result, lost, err := ask[protocol.StartResult](ctx, l, protocol.MethodProcessStart, params)
 		if err == nil {
 			p.inbox.started(result, epoch, false)
-			return nil
+			return true, nil
 		}
 		if lost {
 			before, repeated = l, true
@@ -66,16 +71,16 @@ func (p *Process) start(ctx context.Context, params *protocol.StartParams) error
 		}
 		err = classify(err)
 		if !repeated || !errors.Is(err, ErrProcessExists) {
-			return err
+			return true, err
 		}
 		// An earlier one has got through: ids are ours to choose.
 		running, err := p.waitStarted(ctx)
 		if err != nil {
-			return err
+			return true, err
 		}
 		if running {
 			p.inbox.started(nil, epoch, true)
-			return nil
+			return true, nil
 		}
 		before = nil
 	}

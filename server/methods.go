@@ -90,7 +90,7 @@ func (c *connection) processWindow(params jsontext.Value) error {
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", transport.ErrViolation, protocol.NotificationProcessWindow, err)
 	}
-	c.processes().Grant(grant.ProcessID, grant.Bytes)
+	c.attachment.Load().Grant(grant.ProcessID, grant.Bytes)
 	return nil
 }
 

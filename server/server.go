@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -61,7 +62,8 @@ type Config struct {
 	// not stay in memory; the file is some 3 % larger. The default is 256 MiB; a
 	// negative value means that there is no file, and such output is dropped.
 	SpillBytes int64
-	// SpillTotalBytes bounds all those files together. The default is 4 GiB.
+	// SpillTotalBytes bounds all those files together; it is taken as at least
+	// what one of them may have. The default is 4 GiB.
 	SpillTotalBytes int64
 	// SpillDir is the folder of those files, which have no names there. The
 	// default is os.TempDir().
@@ -179,7 +181,8 @@ func (s *Server) newSpill() *outlog.Spill {
 	}
 	// Some room for what stands around the output, and for what is overwritten
 	// with the oldest of it.
-	size := s.config.SpillBytes + s.config.SpillBytes/32 + 1<<20
+	size := min(s.config.SpillBytes, math.MaxInt64/2)
+	size += size/32 + 1<<20
 	return outlog.NewSpill(s.config.SpillDir, size, max(size, s.config.SpillTotalBytes), func(err error) {
 		s.config.Logger.Warn("output that leaves memory is lost: it can't be kept in a file", "error", err)
 	})

@@ -67,7 +67,7 @@ const (
 
 // What one process may hold.
 const (
-	// RetainedBytes is how much of a process's newest output is kept for reads.
+	// RetainedBytes is how much of a process's newest output is kept in memory.
 	RetainedBytes = 1 << 20
 	// RetainedChunks bounds the same by number: a read result takes four JSON
 	// values for each chunk, and must stay within JSONValues.
@@ -137,8 +137,8 @@ const (
 	StallTimeout = 2 * time.Second
 	// StallDrop is how long it may take nothing until it is disconnected.
 	StallDrop = 60 * time.Second
-	// AheadTimeout is how long these two hold for a client that does not read
-	// at all.
+	// AheadTimeout is how long AheadEvents and AheadBytes hold for a client that
+	// does not read at all.
 	AheadTimeout = 10 * time.Second
 	// HandshakeTimeout bounds the HTTP request that opens a WebSocket.
 	HandshakeTimeout = 10 * time.Second

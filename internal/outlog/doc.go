@@ -24,8 +24,8 @@
 // [Reader] belongs to one goroutine at a time.
 //
 // A log has two locks. One guards what is in memory, with the index of the file,
-// and is never held across I/O, so [Log.Append], [Log.Grow], [Log.Behind] and
-// [Log.Has] do not wait for a disk and may be called under the caller's own
+// and is never held across I/O, so [Log.Append], [Log.Grow] and
+// [Log.Behind] do not wait for a disk and may be called under the caller's own
 // lock. The other is held by whoever writes to the file, one at a time; it is
 // taken first. Blocks are read under neither: one that was overwritten meanwhile
 // is not used, and the second attempt keeps writers away. [Log.Trim],

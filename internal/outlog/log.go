@@ -143,16 +143,6 @@ func (l *Log) Grow(seq uint64, s Stream, p []byte) bool {
 	return true
 }
 
-// Has reports whether there is a chunk after a number.
-func (l *Log) Has(after uint64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := l.chunks.len(); n > 0 {
-		return l.chunks.at(n-1).seq > after
-	}
-	return l.blockAfter(after) >= 0
-}
-
 // Behind returns how many bytes there are after a number; chunks count at least
 // their share of what memory may hold, so that tiny ones count too. What is in
 // the file counts in whole blocks.

@@ -222,3 +222,81 @@ func TestStoppedReads(t *testing.T) {
 		}
 	})
 }
+
+// TestSmallCatchUp: the answer to a first read that leaves nothing out covers the
+// exit and the close, whose numbers clients make out of that.
+func TestSmallCatchUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := spilling(t)
+		child := r.start("p")
+		child.events.Output(spawn.Stdout, []byte("x"))
+		r.read("p", 0) // or the next would be part of it
+		child.events.Output(spawn.Stdout, []byte("y"))
+		child.end(0)
+		f := r.table.Attach(0)
+		defer r.table.Detach(f)
+		if got := r.read("p", 1); len(got.Chunks) != 1 || got.NextSeq != 5 || !got.Exited || !got.Closed {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestAnswerOfAnother: the answer of a connection that is gone does not end the
+// caution of the next one's feed.
+func TestAnswerOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := spilling(t)
+		child := r.start("p")
+		for i := range 10 {
+			child.events.Output(spawn.Stream(i%2), []byte("x"))
+		}
+		first := r.table.Attach(0)
+		reading, err := r.table.Read(&protocol.ReadParams{ProcessID: "p", AfterSeq: new(uint64(1))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.table.Detach(first)
+		f := r.table.Attach(0)
+		defer r.table.Detach(f)
+		reading.Sent()
+		for i := range limits.AheadEvents + 10 {
+			child.events.Output(spawn.Stream(i%2), []byte("x"))
+		}
+		began := time.Now()
+		for range limits.AheadEvents + 1 {
+			f.Next(nil)
+		}
+		if took := time.Since(began); took != limits.AheadTimeout {
+			t.Errorf("told of more than a client can keep after %v", took)
+		}
+	})
+}
+
+// TestGrantOfAnother: the same for what a connection that is gone has granted.
+func TestGrantOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		child := r.start("p")
+		first := r.table.Attach(1)
+		f := r.table.Attach(1)
+		defer r.table.Detach(f)
+		r.table.Grant(first, "p", 1000)
+		child.events.Output(spawn.Stdout, []byte("a"))
+		want(t, f, "p 1 a")
+		child.events.Output(spawn.Stdout, []byte("b"))
+		told := false
+		go func() {
+			f.Next(nil)
+			told = true
+		}()
+		synctest.Wait()
+		if told {
+			t.Error("told without a window")
+		}
+		r.table.Grant(f, "p", 1)
+		synctest.Wait()
+		if !told {
+			t.Error("not told with a window")
+		}
+	})
+}

@@ -18,7 +18,8 @@
 // The log of a process is the truth. A [Feed] is a cursor over the logs of all
 // processes, which a connection reads to send notifications; [Table.Read] is
 // another. A process whose feed falls behind is not read from until the feed
-// has caught up; without a feed the oldest output is dropped and counted.
+// has caught up, unless nobody takes the feed's events; without a feed it never
+// waits. What does not stay in memory the log keeps in a file.
 //
 // # Locks
 //

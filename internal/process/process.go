@@ -277,6 +277,7 @@ func (p *Process) retire() {
 // child, if it has one that has not closed. Whoever waits for the process learns
 // that it is unknown.
 func (p *Process) remove() Child {
+	defer p.log.Close() // it may have to wait for a disk
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.removed = true
@@ -287,7 +288,6 @@ func (p *Process) remove() Child {
 	p.cursor = nil
 	p.madeRoom()
 	p.happened()
-	p.log.Close()
 	if p.state == closed {
 		return nil
 	}

@@ -102,19 +102,26 @@ func (p *Process) look(params *protocol.ReadParams) (reading Reading, news bool,
 	if result.Exited {
 		result.ExitCode = new(p.exitCode)
 	}
-	cautious := p.cursor != nil && p.cursor.cautious
+	cautious := p.cursor
+	if cautious != nil && !cautious.cautious {
+		cautious = nil
+	}
 	p.mu.Unlock()
 
-	if cautious && most == nil {
+	if cautious != nil && most == nil {
 		most = new(uint64(limits.CatchUpBytes))
 	}
 	stopped := p.collect(result, after, most)
+	// The bound of a cautious read is ours: the client has asked for all.
+	if n := len(result.Chunks); n > 0 && (params.MaxBytes != nil || stopped) {
+		result.NextSeq = result.Chunks[n-1].Seq + 1
+	}
 	reading.Result = result
 	if stopped && params.MaxBytes == nil {
 		p.hide(result)
 	}
-	if cautious {
-		reading.Sent = func() { p.caughtUp(after, stopped && params.MaxBytes == nil) }
+	if cautious != nil {
+		reading.Sent = func() { p.caughtUp(cautious, after, stopped && params.MaxBytes == nil) }
 	}
 	return reading, news, nil
 }
@@ -123,13 +130,12 @@ func (p *Process) look(params *protocol.ReadParams) (reading Reading, news bool,
 // read. A client that has come back reads once what it has missed of a process.
 // What was left out of the answer it is told, with all that was in it: so it
 // gets everything in order and need not keep anything that is ahead.
-func (p *Process) caughtUp(after uint64, more bool) {
+func (p *Process) caughtUp(c *cursor, after uint64, more bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c := p.cursor
 	switch {
-	case c == nil || !c.cautious:
-		return
+	case p.cursor != c || !c.cautious:
+		return // it is another connection's by now
 	case more && after < c.sent:
 		// Another cursor: what this one is just handing out comes again.
 		p.cursor = newCursor(c.feed, p, after)
@@ -188,9 +194,6 @@ func (p *Process) collect(result *protocol.ReadResult, after uint64, most *uint6
 	if read.Gap != nil {
 		first, dropped := DescribeGap(read.Gap, result.NextSeq)
 		result.Airlock = &protocol.ReadExtra{FirstSeq: first, DroppedBytes: dropped}
-	}
-	if n := len(result.Chunks); n > 0 && (most != nil || read.Stopped) {
-		result.NextSeq = result.Chunks[n-1].Seq + 1
 	}
 	return read.Stopped
 }

@@ -20,8 +20,8 @@ type Launcher interface {
 	// for whom it reports to; if and only if Launch returns no error. When ctx
 	// ends while there is no child yet, it fails with the cause.
 	Launch(ctx context.Context, params *protocol.StartParams, adopt func(Child) spawn.Events) error
-	// Close kills what children that have ended have left behind, when all
-	// have closed.
+	// Close ends all children, and what those that have ended have left
+	// behind. It gives up what does not die.
 	Close()
 }
 
@@ -241,12 +241,12 @@ func (t *Table) endCaution(f *Feed) {
 	}
 }
 
-// Grant lets the feed hand out more bytes of output of a process.
-func (t *Table) Grant(id string, bytes uint64) {
+// Grant lets a feed hand out more bytes of output of a process.
+func (t *Table) Grant(f *Feed, id string, bytes uint64) {
 	if p := t.find(id); p != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.cursor != nil && p.cursor.windowed {
+		if p.cursor != nil && p.cursor.feed == f && p.cursor.windowed {
 			p.cursor.credit += int64(min(bytes, maxCredit))
 			p.cursor.credit = min(p.cursor.credit, maxCredit)
 			p.wakeCursor()
@@ -315,7 +315,7 @@ func (t *Table) Close() {
 			child.Kill()
 		}
 	}
+	t.launcher.Close() // first: it gives up what does not die, the others wait for it
 	t.tasks.Wait()
 	t.open.Wait()
-	t.launcher.Close()
 }

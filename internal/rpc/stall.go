@@ -49,7 +49,7 @@ func (w *stallWatch) interval() time.Duration { return w.timeout / 4 }
 
 // began is called when a write begins.
 func (w *stallWatch) began() {
-	if w.timeout == 0 {
+	if w.timer == nil {
 		return
 	}
 	w.mu.Lock()
@@ -72,10 +72,22 @@ func (w *stallWatch) look() {
 	if over {
 		w.end(errStalled)
 	}
+	w.goOn()
+}
+
+// goOn sees to the next look while there is something to send. A write that
+// begins meanwhile relies on it.
+func (w *stallWatch) goOn() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.watching = !w.ended && w.busy()
+	if w.watching {
+		w.timer.Reset(w.interval())
+	}
 }
 
 // judge returns whether the peer was stalled, whether it is, and whether the
-// connection has to end. It sees to the next look.
+// connection has to end.
 func (w *stallWatch) judge(busy bool, progress uint64) (was, is, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,10 +103,6 @@ func (w *stallWatch) judge(busy bool, progress uint64) (was, is, over bool) {
 	w.progress = progress
 	idle := now.Sub(w.moved)
 	w.stalled = idle >= w.timeout
-	w.watching = busy
-	if busy {
-		w.timer.Reset(w.interval())
-	}
 	return was, w.stalled, w.drop > 0 && idle >= w.drop
 }
 

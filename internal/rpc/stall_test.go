@@ -111,3 +111,27 @@ func TestStallDrop(t *testing.T) {
 		}
 	})
 }
+
+// TestStallBehindALook: a write that begins while a look finds nothing to send is
+// watched.
+func TestStallBehindALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newStallRig(t, time.Minute)
+		watch := r.conn.stall
+		busy, first := watch.busy, true
+		watch.busy = func() bool {
+			is := busy()
+			if !is && first {
+				first = false
+				r.notify()
+				synctest.Wait()
+			}
+			return is
+		}
+		r.notify()
+		time.Sleep(10 * time.Millisecond)
+		<-r.out
+		time.Sleep(10 * time.Minute)
+		r.want(t, true)
+	})
+}

@@ -40,6 +40,11 @@ func (a *Attachment) Announce() {
 // the processes need not wait for it, or have to.
 func (a *Attachment) Stall(stalled bool) { a.session.table.Stall(a.feed, stalled) }
 
+// Grant lets more output of a process be told to the peer.
+func (a *Attachment) Grant(processID string, bytes uint64) {
+	a.session.table.Grant(a.feed, processID, bytes)
+}
+
 // Detach lets go of the session. The peer must be gone, so that its Notify
 // does not wait.
 func (a *Attachment) Detach() {

@@ -37,8 +37,8 @@ func forkExec(path string, argv []string, attr *syscall.ProcAttr) (child, error)
 // this program, has ended.
 func signalOnDeath(sys *syscall.SysProcAttr) { sys.Pdeathsig = syscall.SIGTERM }
 
-// wait waits for the exit and returns the exit code. The process stays a
-// zombie (gone is false).
+// wait waits for the exit and returns the exit code. The process stays a zombie,
+// unless somebody else has reaped it: then it is gone.
 func (c child) wait() (code int, gone bool) {
 	if c.pidfd != nil {
 		conn, err := c.pidfd.SyscallConn()
@@ -49,12 +49,16 @@ func (c child) wait() (code int, gone bool) {
 			})
 		}
 		if err == nil {
-			return code, false
+			return code, code == unknownStatus
 		}
 	}
 	code, _ = c.status(0)
-	return code, false
+	return code, code == unknownStatus
 }
+
+// unknownStatus is the exit code of a child that somebody else has reaped: its
+// number may be another process's by now.
+const unknownStatus = -1
 
 // status returns the exit code, and whether the process has exited.
 func (c child) status(options int) (code int, done bool) {
@@ -65,7 +69,7 @@ func (c child) status(options int) (code int, done bool) {
 			continue
 		}
 		if err != nil {
-			return -1, true // somebody else has reaped it
+			return unknownStatus, true
 		}
 		break
 	}
@@ -91,11 +95,11 @@ func (c child) status(options int) (code int, done bool) {
 
 // reap ends the zombie, after wait.
 func (c child) reap() {
+	c.orphans.reaped(c.pid) // before its number can be another child's
 	_, err := syscall.Wait4(c.pid, nil, 0, nil)
 	for err == syscall.EINTR {
 		_, err = syscall.Wait4(c.pid, nil, 0, nil)
 	}
-	c.orphans.reaped(c.pid)
 }
 
 // release gives up what the handle holds.

@@ -21,6 +21,7 @@ import (
 type orphans struct {
 	wakeup chan os.Signal // SIGCHLD; nil unless started
 	stop   chan struct{}
+	ending sync.Once
 	done   sync.WaitGroup
 
 	mu     sync.Mutex
@@ -49,7 +50,7 @@ func (o *orphans) close() {
 		return
 	}
 	signal.Stop(o.wakeup)
-	close(o.stop)
+	o.ending.Do(func() { close(o.stop) })
 	o.done.Wait()
 }
 

@@ -75,7 +75,15 @@ func (p *freezerPlace) leave() {
 	}
 }
 
-func (*freezerPlace) broken(error) bool { return false }
+// broken knows what the kernel says of a control group that has been removed.
+func (p *freezerPlace) broken(err error) bool {
+	broken := errors.Is(err, unix.ENODEV)
+	if broken {
+		p.odd.Store(true)
+		p.owner.weed()
+	}
+	return broken
+}
 
 // moveHere moves the calling thread to the control group whose tasks are open.
 func moveHere(tasks int) error {

@@ -35,6 +35,7 @@ const pageBytes = 32 << 10
 type title struct {
 	magic  [16]byte
 	boot   [40]byte // which start of the system the ticks count from
+	space  [40]byte // the namespace that process numbers are of
 	marker [32]byte // the name of the marker
 	// beat is some time at which the owner was alive, in ticks; it does not
 	// come close to the last one.
@@ -63,7 +64,7 @@ const (
 	titleLines = (int(unsafe.Sizeof(title{})) + lineBytes - 1) / lineBytes // whose room the title takes
 )
 
-var magic = [16]byte([]byte("airlock trees 1\n"))
+var magic = [16]byte([]byte("airlock trees 2\n"))
 
 // newLedger makes a ledger in folder.
 func newLedger(folder, marker string) (*ledger, error) {
@@ -118,6 +119,7 @@ func (l *ledger) begin(marker string) error {
 	}
 	t := (*title)(unsafe.Pointer(&l.pages[0][0]))
 	copy(t.boot[:], bootID())
+	copy(t.space[:], pidNamespace())
 	copy(t.marker[:], marker)
 	t.beat.Store(ticks())
 	t.magic = magic
@@ -211,6 +213,8 @@ func readLedger(content []byte, since uint64) (marker string, targets []target, 
 		return "", nil, errors.New("it is not of this version")
 	case text(t.boot[:]) != bootID():
 		return "", nil, nil // nothing of it can be alive
+	case text(t.space[:]) != pidNamespace():
+		return "", nil, errors.New("its numbers are of another PID namespace")
 	}
 	since = max(since, t.beat.Load())
 	first := titleLines
@@ -232,6 +236,12 @@ func readLedger(content []byte, since uint64) (marker string, targets []target, 
 func text(b []byte) string {
 	b, _, _ = bytes.Cut(b, []byte{0})
 	return string(b)
+}
+
+// pidNamespace tells the namespace of our process numbers from others.
+func pidNamespace() string {
+	name, _ := os.Readlink("/proc/self/ns/pid")
+	return name
 }
 
 // bootID tells one start of the system from others.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,11 +21,11 @@ type process struct {
 
 // A scan lists the processes again and again until it finds no new one in
 // quietPasses passes: so that it does not miss one that is never there for long,
-// because it starts a successor and exits. After maxPasses it gives up: the
-// system is too busy.
+// because it starts a successor and exits. After scanTime it gives up: the system
+// is too busy.
 const (
 	quietPasses = 2
-	maxPasses   = 100
+	scanTime    = 500 * time.Millisecond
 )
 
 // scan calls visit for all living processes but this one. It reports whether it
@@ -36,8 +37,8 @@ func scan(m *marker, visit func(process)) (complete bool, err error) {
 	}
 	defer unix.Close(proc)
 	seen := map[int]struct{}{os.Getpid(): {}}
-	quiet := 0
-	for range maxPasses {
+	quiet, began := 0, time.Now()
+	for passes := 0; passes < quietPasses || time.Since(began) < scanTime; passes++ {
 		before := len(seen)
 		if err := pass(proc, m, seen, visit); err != nil {
 			return false, err

@@ -88,6 +88,7 @@ func (l *life) flush() {
 		l.queue = nil
 		if len(queue) == 0 {
 			l.flushing = false
+			_ = l.pipe.SetWriteDeadline(time.Time{}) // writeLocked would fail once it is over
 			if l.finishing {
 				l.pipe.Close()
 			}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/airlock-exec/airlock/internal/helper"
 	"github.com/airlock-exec/airlock/internal/helper/ledger"
 )
 
@@ -60,7 +61,7 @@ func New(config Config) *Warden {
 
 // Start starts the process and returns when it has been executed. From then on
 // there is always one, until Close. Start does nothing when it has succeeded
-// before; after an error it may be called again.
+// before. After an error that may pass it goes on trying in the background.
 func (w *Warden) Start() error {
 	w.starting.Lock()
 	defer w.starting.Unlock()
@@ -75,11 +76,20 @@ func (w *Warden) Start() error {
 	case idle:
 	}
 	l, err := w.begin()
-	if err != nil {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, helper.ErrNoHelper) || errors.Is(err, ErrClosed) {
 		return err
 	}
-	w.owned.Go(func() { w.supervise(l) })
-	return nil
+	w.mu.Lock()
+	w.state = started
+	w.mu.Unlock()
+	w.owned.Go(func() {
+		var pace pace
+		if l == nil {
+			l = w.replace(&pace, firstDelay)
+		}
+		w.supervise(l)
+	})
+	return err
 }
 
 // begin forks a process and tells it the ledger.
@@ -189,8 +199,7 @@ func (w *Warden) left() int {
 	return w.ledger.Len()
 }
 
-// PID returns the id of the process, 0 while there is none. Whoever reaps
-// orphans leaves that one alone.
+// PID returns the id of the process, 0 while there is none.
 func (w *Warden) PID() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

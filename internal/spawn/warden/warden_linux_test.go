@@ -120,12 +120,13 @@ func TestDiesAtOnce(t *testing.T) {
 	}
 }
 
-// Errors of Start are the caller's, those of a replacement are logged.
+// A program without a helper has no warden. An error that may pass is told once,
+// and then tried again, as that of a replacement is.
 func TestStartFails(t *testing.T) {
 	t.Parallel()
 	missing := filepath.Join(t.TempDir(), "missing")
 	var path atomic.Value
-	path.Store(missing)
+	path.Store("")
 	var log logged
 	w := create(t, Config{Logger: log.logger(), Command: func() (string, []string, error) {
 		if path.Load() == "" {
@@ -133,25 +134,27 @@ func TestStartFails(t *testing.T) {
 		}
 		return path.Load().(string), []string{testWarden}, nil
 	}})
-	if err := w.Start(); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), missing) {
+	if err := w.Start(); !errors.Is(err, helper.ErrNoHelper) {
 		t.Errorf("Start: %v", err)
 	}
-	path.Store("")
-	if err := w.Start(); !errors.Is(err, helper.ErrNoHelper) {
+	path.Store(missing)
+	if err := w.Start(); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), missing) {
 		t.Errorf("Start: %v", err)
 	}
 	if w.PID() != 0 {
 		t.Errorf("process %d", w.PID())
 	}
-	path.Store("/proc/self/exe")
-	if err := errors.Join(w.Start(), w.Start()); err != nil {
-		t.Fatal(err)
-	}
-	path.Store(missing)
-	if err := unix.Kill(w.PID(), unix.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
 	eventually(t, "a warning", func() bool { return strings.Contains(log.String(), "the warden can't be replaced") })
+	path.Store("/proc/self/exe")
+	eventually(t, "a warden", func() bool { return w.PID() != 0 })
+	path.Store(missing)
+	warnings := strings.Count(log.String(), "the warden can't be replaced")
+	if pid := w.PID(); pid <= 0 || unix.Kill(pid, unix.SIGKILL) != nil {
+		t.Fatalf("process %d", pid)
+	}
+	eventually(t, "another warning", func() bool {
+		return strings.Count(log.String(), "the warden can't be replaced") > warnings
+	})
 }
 
 // What can't be told is refused, and said.
