@@ -136,5 +136,26 @@ func TestStartErrors(t *testing.T) {
 		if e.find("q") != nil {
 			t.Error("the process is not forgotten")
 		}
+
+		// A start that was never sent is not undone: the id may be another's.
+		connected := make(chan struct{})
+		time.AfterFunc(undoTimeout/2, func() {
+			f.mu.Lock()
+			f.unreachable = false
+			f.mu.Unlock()
+			close(connected)
+		})
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := e.Start(ended, startParams("there")); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		<-connected
+		if _, err := e.Status(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := f.calls(protocol.MethodProcessTerminate); n != 0 {
+			t.Errorf("%d processes were terminated", n)
+		}
 	})
 }
