@@ -67,7 +67,11 @@ func (p peer) Close(reason error) {
 // when it does again.
 func (c *connection) stalled(stalled bool) {
 	if attachment := c.attachment.Load(); attachment != nil {
-		c.log.Debug("client stalled", "stalled", stalled)
+		if stalled {
+			c.log.Info("the client takes nothing of what is sent to it: its processes run on")
+		} else {
+			c.log.Info("the client takes what is sent to it again")
+		}
 		attachment.Stall(stalled)
 	}
 }

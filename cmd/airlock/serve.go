@@ -160,7 +160,7 @@ func (c *serveCommand) serveWebSocket(ctx context.Context, address transport.Add
 	}
 	defer func() {
 		executor.Close() // first: a client that hangs must not keep processes alive
-		listener.Close()
+		closeSoon(listener)
 	}()
 	warnOfReaders(logger, c.WSTokenFile)
 	warnOfReaders(logger, c.WSSharedSecretFile)
@@ -181,6 +181,20 @@ func (c *serveCommand) serveWebSocket(ctx context.Context, address transport.Add
 		return nil
 	case err := <-served:
 		return err
+	}
+}
+
+// closeSoon closes a listener, but does not wait long for a request that hangs, in
+// the kernel perhaps: the program ends anyway.
+func closeSoon(listener *server.Listener) {
+	done := make(chan struct{})
+	go func() {
+		listener.Close()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
 	}
 }
 

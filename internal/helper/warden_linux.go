@@ -41,14 +41,21 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-func runWarden() int { return RunWarden(tree.Sweep) }
+// spareThreads is how many threads the warden has to work with when the system
+// gives it no more.
+const spareThreads = 4
+
+func runWarden() int {
+	tree.SpareThreads(spareThreads)
+	return RunWarden(tree.Hold, tree.Sweep)
+}
 
 // RunWarden waits for the end of the daemon, calls sweep for what is on the
-// ledger then, the newest first, and returns the exit status. Whatever fails is
+// ledger then, which hold has been called for before, the newest first, and returns the exit status. Whatever fails is
 // tried again for some seconds. Nothing but the daemon's end, SIGKILL or a crash
 // ends the warden: a terminal or a service manager that signals all it knows
 // must not take it along with the daemon.
-func RunWarden(sweep func(record string) error) int {
+func RunWarden(hold func(record string), sweep func(record string) error) int {
 	var pipe unix.Stat_t
 	if err := unix.Fstat(LedgerFD, &pipe); err != nil || pipe.Mode&unix.S_IFMT != unix.S_IFIFO {
 		return refuse("warden needs a pipe from the daemon")
@@ -66,7 +73,7 @@ func RunWarden(sweep func(record string) error) int {
 	setName("airlock-warden")
 
 	var left ledger.Ledger
-	follow(daemon, &left)
+	follow(daemon, &left, hold)
 	done := make(chan bool, 1)
 	go func() { done <- sweepAll(left.Records(), sweep) }()
 	select {
@@ -79,8 +86,8 @@ func RunWarden(sweep func(record string) error) int {
 	return exitLeft
 }
 
-// follow reads entries until the daemon is gone.
-func follow(daemon int32, to *ledger.Ledger) {
+// follow reads entries until the daemon is gone, and calls hold for each.
+func follow(daemon int32, to *ledger.Ledger, hold func(record string)) {
 	_ = unix.SetNonblock(LedgerFD, true)
 	var decoder ledger.Decoder
 	buffer := make([]byte, 4096)
@@ -96,6 +103,9 @@ func follow(daemon int32, to *ledger.Ledger) {
 				return false
 			default:
 				decoder.Feed(buffer[:n], to)
+				for _, record := range to.Records() {
+					hold(record)
+				}
 			}
 		}
 	}

@@ -11,6 +11,10 @@ import (
 	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
+// spareThreads is how many threads there are to work with when the system gives
+// no more: enough for what usually waits for it at the same time.
+const spareThreads = 16
+
 // trees opens what holds trees together when it is first needed.
 type trees struct {
 	config Config
@@ -37,8 +41,11 @@ func (t *trees) keeper() (*tree.Keeper, error) {
 	if k := t.opened(); k != nil || t.err != nil {
 		return k, t.err
 	}
-	if !t.asked && t.config.Registrar != nil {
-		t.registrar = t.config.Registrar()
+	if !t.asked {
+		tree.SpareThreads(spareThreads)
+		if t.config.Registrar != nil {
+			t.registrar = t.config.Registrar()
+		}
 	}
 	t.asked = true
 	k, err := tree.Open(tree.Config{

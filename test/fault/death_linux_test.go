@@ -273,6 +273,31 @@ func TestDeath(t *testing.T) {
 	}
 }
 
+// TestRemovedState: the warden does its work also if a command has removed the
+// file by which trees are found.
+func TestRemovedState(t *testing.T) {
+	d := serve(t, "--trees=walk")
+	e, m := dial(t, d.url), mark()
+	grow(t, e, m)
+	made := tracesOf(t, d, m)
+	entries, err := os.ReadDir(filepath.Join(runtimeDir, "airlock"))
+	if err != nil || len(entries) == 0 {
+		t.Fatalf("no state: %v", err)
+	}
+	for _, entry := range entries {
+		if err := os.Remove(filepath.Join(runtimeDir, "airlock", entry.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	more := mark()
+	up(t, start(t, e, "later", strings.ReplaceAll(forests["daemon"], "MARK", more), false))
+	d.kill(syscall.SIGKILL)
+	<-d.done
+	gone(t, m)
+	gone(t, more)
+	made.gone(t)
+}
+
 // TestDeathOfBoth: when the warden is killed together with the daemon, the next
 // daemon cleans up.
 func TestDeathOfBoth(t *testing.T) {

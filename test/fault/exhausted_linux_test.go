@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // limited returns the beginning of a command line that executes the rest of it in
@@ -68,6 +70,36 @@ func TestStartsRunOut(t *testing.T) {
 				w.conn.Close(nil)
 				w = dialWire(t, d.url) // the ids are free again
 			}
+		})
+	}
+}
+
+// TestNoProcessesLeft: a command that uses up all processes there may be takes
+// neither the daemon along nor what is to clean up after it.
+func TestNoProcessesLeft(t *testing.T) {
+	for name, end := range map[string]func(w *wire, d *daemon){
+		"expiry":  func(w *wire, _ *daemon) { w.conn.Close(nil) },
+		"SIGTERM": func(_ *wire, d *daemon) { d.kill(syscall.SIGTERM) },
+		"SIGKILL": func(_ *wire, d *daemon) { d.kill(syscall.SIGKILL) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := serveUnder(t, limited(t, "pids", "pids.max", "100"), "--session-ttl=200ms")
+			w := dialWire(t, d.url)
+			m := mark()
+			w.start("bomb", fmt.Sprintf("echo up; while :; do (setsid sleep %s &) 2>/dev/null; done", m), "")
+			eventually(t, 10*time.Second, func() string {
+				if n := len(marked(t, m)); n < 50 {
+					return fmt.Sprintf("%d processes", n)
+				}
+				return ""
+			})
+			for i := range 30 {
+				other := dialWire(t, d.url)
+				other.answer(other.send("process/start", startParams(fmt.Sprint(i), "sleep 1000", "")))
+				other.call("environment/status", `{}`)
+			}
+			end(w, d)
+			gone(t, m)
 		})
 	}
 }

@@ -11,3 +11,6 @@ func sweep(Means, string) error {
 
 // prepare has nothing to do.
 func prepare() error { return nil }
+
+// hold has nothing to do.
+func hold(Means, string) {}

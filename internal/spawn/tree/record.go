@@ -16,6 +16,15 @@ func parseRecord(record string) (m Means, path string, err error) {
 	return Means(means), path, nil
 }
 
+// Hold sees to it that Sweep can do what a record asks for although somebody has
+// removed the file by which it knows how. It is called while the program that has
+// made the record lives, and may be called again.
+func Hold(record string) {
+	if m, path, err := parseRecord(record); err == nil {
+		hold(m, path)
+	}
+}
+
 // Sweep kills and removes all that a record names, soon after the end of the
 // program that has made it. It may be called again. While that program lives it
 // fails, after a while, and does nothing: the end of a program is not one moment.

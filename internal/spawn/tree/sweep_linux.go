@@ -42,15 +42,16 @@ func sweepLedger(path string, deadline time.Time, since uint64) error {
 	if !strings.HasPrefix(filepath.Base(path), ledgerPrefix) {
 		return errors.New("it is no ledger of ours")
 	}
-	if err := private(filepath.Dir(path)); err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
+	if err := private(filepath.Dir(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	nameless := err == unix.ENOENT
+	if nameless {
+		fd, err = openHeld(path, err)
+	}
 	if err == unix.ENOENT {
-		return nil
+		return nil // somebody else has swept
 	}
 	if err != nil {
 		return &os.PathError{Op: "open", Path: path, Err: err}
@@ -62,10 +63,10 @@ func sweepLedger(path string, deadline time.Time, since uint64) error {
 	for err == errOwned && p.next() {
 		err = lockLedger(fd)
 	}
-	if err == unix.ENOENT {
+	if err == unix.ENOENT && !nameless {
 		return nil // somebody else has swept
 	}
-	if err != nil {
+	if err != nil && err != unix.ENOENT {
 		return err
 	}
 	content, err := io.ReadAll(file)
@@ -79,7 +80,10 @@ func sweepLedger(path string, deadline time.Time, since uint64) error {
 	if !killTargets(name, targets) {
 		return errAlive
 	}
-	return os.Remove(path)
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // killTargets kills the members of trees whose keeper is dead. Their marks count

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	switch os.Args[0] {
 	case testWarden:
 		// Not by package os: the race detector waits for a second there.
-		syscall.Exit(helper.RunWarden(testSweep))
+		syscall.Exit(helper.RunWarden(func(string) {}, testSweep))
 	case testDaemon:
 		fakeDaemon()
 	case testHolder:
