@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,7 @@ func program() (string, error) {
 		return itself, nil
 	}
 	path, err := memory.path(embedded)
+	forget(embedded)
 	if err != nil && isHooked.Load() {
 		return itself, nil // some systems let nobody execute memory
 	}
@@ -49,6 +51,18 @@ func (m *inMemory) path(binary string) (string, error) {
 		m.file = file
 	}
 	return "/proc/self/fd/" + strconv.Itoa(int(m.file.Fd())), nil
+}
+
+// forget gives up the memory that a part of this program's own file takes. It can
+// still be read. It must not be called for anything that is not in the file.
+func forget(part string) {
+	page := uintptr(os.Getpagesize())
+	begin := uintptr(unsafe.Pointer(unsafe.StringData(part)))
+	from := (begin + page - 1) / page * page
+	to := (begin + uintptr(len(part))) / page * page
+	if from < to {
+		_, _, _ = unix.Syscall(unix.SYS_MADVISE, from, to-from, unix.MADV_DONTNEED)
+	}
 }
 
 // lowest is the least number that the descriptor may have. A fork overwrites

@@ -13,7 +13,7 @@ import (
 
 // spareThreads is how many threads there are to work with when the system gives
 // no more: enough for what usually waits for it at the same time.
-const spareThreads = 16
+const spareThreads = 8
 
 // trees opens what holds trees together when it is first needed.
 type trees struct {
