@@ -61,6 +61,7 @@ func newParser(cli *commandLine, stdout, stderr io.Writer) *kong.Kong {
 		kong.TypeMapper(reflect.TypeFor[count](), textMapper{}),
 		kong.TypeMapper(reflect.TypeFor[*seconds](), textMapper{}),
 		kong.TypeMapper(reflect.TypeFor[duration](), textMapper{}),
+		kong.TypeMapper(reflect.TypeFor[size](), textMapper{}),
 	)
 }
 

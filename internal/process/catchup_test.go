@@ -300,3 +300,29 @@ func TestGrantOfAnother(t *testing.T) {
 		}
 	})
 }
+
+// TestAheadBytes: large events are held back before there are too many.
+func TestAheadBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := spilling(t)
+		child := r.start("p")
+		f := r.table.Attach(0)
+		defer r.table.Detach(f)
+		block := bytes.Repeat([]byte{'x'}, limits.ChunkBytes)
+		const most = limits.AheadBytes / limits.ChunkBytes
+		for i := range most + 1 {
+			child.events.Output(spawn.Stream(i%2), block)
+		}
+		began := time.Now()
+		for range most {
+			f.Next(nil)
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("what a client can keep took %v", took)
+		}
+		f.Next(nil)
+		if took := time.Since(began); took != limits.AheadTimeout {
+			t.Errorf("what it can't took %v", took)
+		}
+	})
+}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/airlock-exec/airlock/internal/limits"
 )
 
 // pipeListener accepts connections inside the process, so that a whole listener
@@ -252,4 +254,38 @@ func TestListenerCloseAtHandshake(t *testing.T) {
 			t.Errorf("error %v after %v", err, time.Since(begun))
 		}
 	})
+}
+
+// TestProbe: a peer that is probed and silent is dropped soon, one that answers
+// is not, and more probes at a time make no difference.
+func TestProbe(t *testing.T) {
+	for name, answers := range map[string]bool{"silent": false, "there": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, Config{}, func(t *testing.T, client *rawClient, conn Conn) {
+				failed := read(conn)
+				time.Sleep(time.Second)
+				began := time.Now()
+				for range 5 {
+					conn.Probe()
+				}
+				client.expect(fin|opPing, "")
+				if answers {
+					time.Sleep(limits.ProbeTimeout / 2)
+					client.send(frame(fin|opPong, nil))
+				}
+				go discard(client)
+				if !answers {
+					if err := <-failed; err != ErrPingTimeout || time.Since(began) != limits.ProbeTimeout {
+						t.Errorf("%v after %v", err, time.Since(began))
+					}
+					return
+				}
+				select {
+				case err := <-failed:
+					t.Errorf("%v after %v", err, time.Since(began))
+				case <-time.After(2 * limits.ProbeTimeout):
+				}
+			})
+		})
+	}
 }
