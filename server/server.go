@@ -151,7 +151,7 @@ func New(config Config) *Server {
 	s := &Server{config: config.withDefaults()}
 	s.info = discover.Environment(s.config.Version)
 	s.warden = warden.New(warden.Config{Logger: s.config.Logger})
-	s.spawner = spawn.NewSpawner(spawn.Config{
+	s.spawner = spawn.New(spawn.Config{
 		Means:       tree.Means(s.config.Trees),
 		OwnsProgram: s.config.OwnsProgram,
 		Registrar:   s.startWarden,

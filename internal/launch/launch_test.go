@@ -90,7 +90,7 @@ func (*events) Closed()                     {}
 
 func TestLaunch(t *testing.T) {
 	l := New([]string{"PATH=/usr/bin:/bin", "FROM=base"}, "")
-	spawner := spawn.New()
+	spawner := spawn.New(spawn.Config{Means: "group"})
 	t.Cleanup(spawner.Close)
 	group := spawner.NewGroup()
 	e := &events{code: make(chan int, 1)}

@@ -23,7 +23,7 @@ const (
 	PermissionDenied
 )
 
-// Error is what [Spawner.Start] returns. Its text is that of Err.
+// Error is what [Group.Start] returns. Its text is that of Err.
 type Error struct {
 	Kind Kind
 	Err  error

@@ -115,7 +115,7 @@ func eachMeans(t *testing.T, test func(t *testing.T, config Config)) {
 		t.Run(string(means), func(t *testing.T) {
 			t.Parallel()
 			config := Config{Means: means}
-			s := NewSpawner(config)
+			s := New(config)
 			err := s.Check()
 			s.Close()
 			if err != nil {
@@ -127,7 +127,7 @@ func eachMeans(t *testing.T, test func(t *testing.T, config Config)) {
 }
 
 func spawnerFor(t *testing.T, config Config) *Spawner {
-	s := NewSpawner(config)
+	s := New(config)
 	t.Cleanup(s.Close)
 	return s
 }

@@ -138,7 +138,7 @@ func TestGroupOfClosedSpawner(t *testing.T) {
 // Means that are asked for and not there make starts fail, and Check before.
 func TestMeansThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	s := NewSpawner(Config{Means: "magic"})
+	s := New(Config{Means: "magic"})
 	defer s.Close()
 	checked := s.Check()
 	if checked == nil || !strings.Contains(checked.Error(), "magic") {
@@ -149,7 +149,7 @@ func TestMeansThatAreNotThere(t *testing.T) {
 		t.Errorf("Start: %v, want %v", err, checked)
 	}
 
-	auto := NewSpawner(Config{})
+	auto := New(Config{})
 	defer auto.Close()
 	if err := auto.Check(); err != nil || auto.trees.opened() != nil {
 		t.Errorf("Check without certain means: %v; it need not make anything ready", err)
@@ -177,7 +177,7 @@ func TestFirstStart(t *testing.T) {
 	var log bytes.Buffer
 	j := &journal{}
 	asked := 0
-	s := NewSpawner(Config{
+	s := New(Config{
 		Registrar: func() tree.Registrar { asked++; return j },
 		Logger:    slog.New(slog.NewTextHandler(&log, nil)),
 	})

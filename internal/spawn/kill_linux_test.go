@@ -93,7 +93,7 @@ func TestKillKeepsTail(t *testing.T) {
 // survives, but doesn't hold up the end.
 func TestKillWithEscapee(t *testing.T) {
 	t.Parallel()
-	s := NewSpawner(Config{Means: tree.Group})
+	s := New(Config{Means: tree.Group})
 	t.Cleanup(s.Close)
 	tests := []struct {
 		name, script string

@@ -20,7 +20,7 @@ func helperFirst() {
 		fmt.Println("this is process", os.Getpid())
 		return
 	}
-	s := NewSpawner(Config{OwnsProgram: true})
+	s := New(Config{OwnsProgram: true})
 	// Children of other parts of the program are left to these.
 	other := exec.Command("/bin/sh", "-c", "exit 7")
 	if err := other.Start(); err != nil {

@@ -109,7 +109,7 @@ type Spawner struct {
 	system   system // what the platform needs
 	trees    trees
 	log      *slog.Logger
-	standing *Group // for starts without a group
+	standing *Group // what is under way that is no session's, as Check
 
 	// live counts starts in progress and processes that have not closed. It
 	// grows only under the lock of a group that is not closed.
@@ -120,16 +120,13 @@ type Spawner struct {
 	groups map[*Group]struct{} // guarded by mu
 }
 
-// New returns a Spawner that holds trees together by process groups only.
-func New() *Spawner { return NewSpawner(Config{Means: tree.Group}) }
-
-// NewSpawner returns a Spawner, which its owner has to Close.
+// New returns a Spawner, which its owner has to Close.
 //
 // It sets the scene for children once, for the whole program: descriptors that
 // the program has inherited become close-on-exec, and signals that it has
 // inherited as ignored are caught instead, since only ignored signals stay so
 // in a child.
-func NewSpawner(config Config) *Spawner {
+func New(config Config) *Spawner {
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -153,12 +150,6 @@ func (s *Spawner) Check() error {
 	defer s.standing.end(nil)
 	_, err := s.trees.keeper()
 	return err
-}
-
-// Start starts a process that is in no group but that of all such processes,
-// which ends with the Spawner. See [Group.Start].
-func (s *Spawner) Start(cmd *Command, adopt func(*Process) Events) error {
-	return s.standing.Start(cmd, adopt)
 }
 
 // Close closes all groups, waits until all processes have closed, and releases

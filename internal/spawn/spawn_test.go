@@ -123,7 +123,7 @@ const meansVariable = "AIRLOCK_SPAWN_TEST_MEANS"
 
 // open returns a Spawner that is to be closed.
 func open() *Spawner {
-	return NewSpawner(Config{Means: tree.Means(os.Getenv(meansVariable))})
+	return New(Config{Means: tree.Means(os.Getenv(meansVariable))})
 }
 
 func newSpawner(t testing.TB) *Spawner {
@@ -172,6 +172,6 @@ func output(t testing.TB, s *Spawner, cmd *Command) string {
 
 // startFor starts a process that reports to ev.
 func startFor(s *Spawner, cmd *Command, ev Events) (p *Process, err error) {
-	err = s.Start(cmd, func(started *Process) Events { p = started; return ev })
+	err = s.standing.Start(cmd, func(started *Process) Events { p = started; return ev })
 	return p, err
 }
