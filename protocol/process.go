@@ -35,6 +35,8 @@ type StartParams struct {
 	ManagedNetwork *ManagedNetwork `json:"managedNetwork,omitzero"`
 	// NetworkProxy asks the executor to run a proxy for this process.
 	NetworkProxy *NetworkProxy `json:"networkProxy,omitzero"`
+	// Airlock asks for what Airlock adds; other executors ignore it.
+	Airlock *StartExtra `json:"airlock,omitzero"`
 }
 
 // EnvPolicy says what a child's environment starts from. The steps are applied
@@ -100,6 +102,8 @@ type StartResult struct {
 	// SandboxType names the confinement in force; nil means unknown (older
 	// executors do not tell).
 	SandboxType *SandboxType `json:"sandboxType,omitzero"`
+	// Airlock is set if the start has asked for something that it answers.
+	Airlock *StartResultExtra `json:"airlock,omitzero"`
 }
 
 // SandboxType names a confinement.
@@ -138,17 +142,9 @@ type ReadResult struct {
 	// Failure is for clients' own use; an executor always sends null.
 	Failure       *string `json:"failure"`
 	SandboxDenied bool    `json:"sandboxDenied"`
-	// Airlock is set if some of what was asked for has been dropped.
+	// Airlock is set if some of what was asked for has been dropped, or if it was
+	// Airlock that has ended the process.
 	Airlock *ReadExtra `json:"airlock,omitzero"`
-}
-
-// ReadExtra is Airlock's addition to [ReadResult].
-type ReadExtra struct {
-	// FirstSeq is the oldest sequence number that can still be read.
-	FirstSeq uint64 `json:"firstSeq"`
-	// DroppedBytes counts the bytes of each stream before FirstSeq. All of
-	// them are gone, received or not.
-	DroppedBytes map[Stream]uint64 `json:"droppedBytes"`
 }
 
 // Chunk is a piece of output.

@@ -17,6 +17,7 @@ type schema struct {
 
 	// The rest is about structs.
 	expected string // what error texts say of another value
+	closed   bool   // members that are not known are refused
 	fields   []field
 	byName   map[string]int // index into fields
 }
@@ -42,15 +43,23 @@ var wireNames = map[reflect.Type]string{
 
 // variants are the values of string types that have no others.
 var variants = map[reflect.Type][]string{
-	reflect.TypeFor[EnvInherit]():  {string(InheritCore), string(InheritAll), string(InheritNone)},
-	reflect.TypeFor[Signal]():      {string(SignalInterrupt)},
-	reflect.TypeFor[Stream]():      {string(StreamStdout), string(StreamStderr), string(StreamPTY)},
+	reflect.TypeFor[EnvInherit](): {string(InheritCore), string(InheritAll), string(InheritNone)},
+	reflect.TypeFor[Signal]():     {string(SignalInterrupt)},
+	reflect.TypeFor[Stream]():     {string(StreamStdout), string(StreamStderr), string(StreamPTY)},
+	reflect.TypeFor[SignalName](): {
+		string(SignalHUP), string(SignalINT), string(SignalQUIT), string(SignalKILL), string(SignalUSR1),
+		string(SignalUSR2), string(SignalTERM), string(SignalCONT), string(SignalSTOP), string(SignalWINCH),
+	},
 	reflect.TypeFor[WriteStatus](): {string(WriteAccepted), string(WriteUnknownProcess), string(WriteStdinClosed), string(WriteStarting)},
 	reflect.TypeFor[SandboxType](): {
 		string(SandboxNone), string(SandboxSeatbelt), string(SandboxLinuxSeccomp),
 		string(SandboxWindowsRestricted), string(SandboxWindowsMXC),
 	},
 }
+
+// closed are structs that must not have members that are not known: who sets one
+// relies on its effect.
+var closed = map[reflect.Type]bool{reflect.TypeFor[ProcessLimits](): true}
 
 var (
 	unitType            = reflect.TypeFor[Unit]()
@@ -112,6 +121,7 @@ func newSchema(t reflect.Type) *schema {
 // describe learns the fields of a struct.
 func (s *schema) describe(t reflect.Type) {
 	s.byName = make(map[string]int)
+	s.closed = closed[t]
 	switch name := wireNames[t]; {
 	case name != "":
 		s.expected = "struct " + name
@@ -151,6 +161,9 @@ func (s *schema) decodeStruct(dec *jsontext.Decoder, v reflect.Value) error {
 			return err
 		}
 		i, known := s.byName[string(name)]
+		if !known && s.closed {
+			return fmt.Errorf("unknown field `%s`, expected %s", name, s.names())
+		}
 		if !known {
 			if err := dec.SkipValue(); err != nil {
 				return err
@@ -175,4 +188,13 @@ func (s *schema) decodeStruct(dec *jsontext.Decoder, v reflect.Value) error {
 		}
 	}
 	return nil
+}
+
+// names lists the members that there may be.
+func (s *schema) names() string {
+	names := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		names[i] = "`" + f.name + "`"
+	}
+	return "one of " + strings.Join(names, ", ")
 }
