@@ -3,14 +3,20 @@ package helper
 // wardenCommand is the subcommand that runs the warden.
 const wardenCommand = "warden"
 
+// execCommand is the subcommand that executes a program.
+const execCommand = "exec"
+
+// Exec returns how to execute what executes a program, with package plan: see
+// [Command].
+func Exec() (path string, argv []string, err error) { return Command(execCommand) }
+
 // Warden returns how to execute the warden: see [Command].
 func Warden() (path string, argv []string, err error) { return Command(wardenCommand) }
 
 // Command returns how to execute the helper with arguments: the file, and the
 // argument list from argv[0] on. The file is a path that holds in this process
 // and in what it forks, as long as this process lives; for a fork by package
-// syscall that is so if no descriptor in Files is lower than its place there,
-// else it is moved to a higher one, which may be the file's.
+// syscall that is so if one of the descriptors in Files comes from [Raise].
 //
 // A program that contains no helper gets [ErrNoHelper], a system for which there
 // is none an error that is [errors.ErrUnsupported].

@@ -53,6 +53,25 @@ func (m *inMemory) path(binary string) (string, error) {
 	return "/proc/self/fd/" + strconv.Itoa(int(m.file.Fd())), nil
 }
 
+// Raise moves a descriptor, which it takes over, above that of the helper's file.
+// A fork by package syscall puts what it needs itself right above the highest
+// one in Files, whatever is there; and moves those that are lower than their
+// places.
+func Raise(fd int) (int, error) {
+	defer unix.Close(fd)
+	above := highestPlace
+	memory.mu.Lock()
+	if memory.file != nil {
+		above = int(memory.file.Fd()) + 1
+	}
+	memory.mu.Unlock()
+	raised, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, above)
+	return raised, os.NewSyscallError("fcntl", err)
+}
+
+// highestPlace is no lower than the place of any descriptor in the helper.
+const highestPlace = 8
+
 // forget gives up the memory that a part of this program's own file takes. It can
 // still be read. It must not be called for anything that is not in the file.
 func forget(part string) {

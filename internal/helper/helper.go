@@ -1,6 +1,8 @@
 // Package helper is the program that works beside the daemon, and how the
-// daemon executes it. It has one job so far, to be the warden: it waits for the
-// end of the daemon, and removes what that leaves behind.
+// daemon executes it. It has two jobs. As the warden it waits for the end of the
+// daemon, and removes what that leaves behind. And it executes programs for which
+// something is to be done first, in the process that will be theirs: see package
+// plan.
 //
 // A release carries the helper as a small binary of its own (cmd/airlock-helper;
 // `make build` embeds it) and executes it from memory. Every other build
@@ -58,6 +60,10 @@ func Main(args []string) int {
 		return runWarden()
 	case args[0] == wardenCommand:
 		return refuse("warden takes no arguments")
+	case args[0] == execCommand && len(args) == 1:
+		return runExec()
+	case args[0] == execCommand:
+		return refuse("exec takes no arguments")
 	default:
 		return refuse("there is no subcommand " + strconv.Quote(args[0]))
 	}

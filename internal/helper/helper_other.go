@@ -12,4 +12,6 @@ var errNoWork = fmt.Errorf("the helper has nothing to do on this system, where n
 
 func program() (string, error) { return "", errNoWork }
 
+func runExec() int { return refuse(errNoWork.Error()) }
+
 func runWarden() int { return refuse(errNoWork.Error()) }

@@ -61,6 +61,8 @@ func TestMisuse(t *testing.T) {
 		{[]string{"un\nheard-of"}, `there is no subcommand "un\nheard-of"`},
 		{[]string{"warden", "now"}, "warden takes no arguments"},
 		{[]string{"warden"}, "warden needs a pipe from the daemon"},
+		{[]string{"exec", "/bin/true"}, "exec takes no arguments"},
+		{[]string{"exec"}, "exec needs a plan and a pipe from the daemon"},
 	} {
 		path, argv, err := Command(test.args...)
 		if runtime.GOOS != "linux" {

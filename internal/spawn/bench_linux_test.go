@@ -196,3 +196,22 @@ func BenchmarkIdleTTY(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkSpawnLimited starts with limits of each kind: rlimits only take the
+// helper, the others control groups, too.
+func BenchmarkSpawnLimited(b *testing.B) {
+	for name, limits := range map[string]Limits{
+		"none":   {},
+		"rlimit": {CPUSeconds: 1000, OpenFiles: 100},
+		"all":    wide,
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := newSpawner(b)
+			cmd := *benchTrue
+			cmd.Limits = limits
+			for b.Loop() {
+				runToEnd(b, s, &cmd)
+			}
+		})
+	}
+}

@@ -37,31 +37,37 @@ func forkExec(path string, argv []string, attr *syscall.ProcAttr) (child, error)
 // this program, has ended.
 func signalOnDeath(sys *syscall.SysProcAttr) { sys.Pdeathsig = syscall.SIGTERM }
 
-// wait waits for the exit and returns the exit code. The process stays a zombie,
-// unless somebody else has reaped it: then it is gone.
-func (c child) wait() (code int, gone bool) {
+// wait waits for the exit. The process stays a zombie, unless somebody else has
+// reaped it: then it is gone.
+func (c child) wait() (end ending) {
 	if c.pidfd != nil {
 		conn, err := c.pidfd.SyscallConn()
 		if err == nil {
 			err = conn.Read(func(uintptr) (done bool) {
-				code, done = c.status(unix.WNOHANG)
+				end, done = c.status(unix.WNOHANG)
 				return done
 			})
 		}
 		if err == nil {
-			return code, code == unknownStatus
+			return end
 		}
 	}
-	code, _ = c.status(0)
-	return code, code == unknownStatus
+	end, _ = c.status(0)
+	return end
+}
+
+// isDead tells whether the process has exited, also before wait does.
+func (c child) isDead() bool {
+	_, dead := c.status(unix.WNOHANG)
+	return dead
 }
 
 // unknownStatus is the exit code of a child that somebody else has reaped: its
 // number may be another process's by now.
 const unknownStatus = -1
 
-// status returns the exit code, and whether the process has exited.
-func (c child) status(options int) (code int, done bool) {
+// status returns how the process has ended, and whether it has.
+func (c child) status(options int) (end ending, done bool) {
 	var info unix.Siginfo
 	for {
 		err := unix.Waitid(unix.P_PID, c.pid, &info, unix.WEXITED|unix.WNOWAIT|options, nil)
@@ -69,12 +75,12 @@ func (c child) status(options int) (code int, done bool) {
 			continue
 		}
 		if err != nil {
-			return unknownStatus, true
+			return ending{code: unknownStatus, gone: true}, true
 		}
 		break
 	}
 	if info.Signo == 0 {
-		return 0, false
+		return ending{}, false
 	}
 	// What follows the header is a union, aligned to a word.
 	chld := (*struct {
@@ -86,11 +92,12 @@ func (c child) status(options int) (code int, done bool) {
 		}
 	})(unsafe.Pointer(&info))
 	const exited = 1 // CLD_EXITED; otherwise a signal has ended it
-	code = int(chld.fields.exitOrSigno)
+	end.code = int(chld.fields.exitOrSigno)
 	if chld.code != exited {
-		code += 128
+		end.signaled = true
+		end.code += 128
 	}
-	return code, true
+	return end, true
 }
 
 // reap ends the zombie, after wait.

@@ -19,10 +19,10 @@ func forkExec(path string, argv []string, attr *syscall.ProcAttr) (child, error)
 // signalOnDeath does nothing: there is no parent-death signal here.
 func signalOnDeath(*syscall.SysProcAttr) {}
 
-// wait waits for the exit, in a thread, and returns the exit code. It reaps:
+// wait waits for the exit, in a thread, and reaps:
 // here no reliable way is known not to. What is left of the group after the
 // exit can't be killed any more, as its id may have been given to others.
-func (c child) wait() (code int, gone bool) {
+func (c child) wait() ending {
 	var status syscall.WaitStatus
 	_, err := syscall.Wait4(c.pid, &status, 0, nil)
 	for err == syscall.EINTR {
@@ -30,12 +30,15 @@ func (c child) wait() (code int, gone bool) {
 	}
 	switch {
 	case err != nil:
-		return -1, true
+		return ending{code: -1, gone: true}
 	case status.Signaled():
-		return 128 + int(status.Signal()), true
+		return ending{code: 128 + int(status.Signal()), signaled: true, gone: true}
 	}
-	return status.ExitStatus(), true
+	return ending{code: status.ExitStatus(), gone: true}
 }
+
+// isDead can't be told before wait does.
+func (child) isDead() bool { return false }
 
 func (c child) reap() {}
 

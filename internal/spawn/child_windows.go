@@ -10,7 +10,9 @@ import (
 )
 
 // system is what a Spawner needs of the platform: nothing.
-type system struct{}
+type system struct {
+	helper func() (path string, argv []string, err error) // not used
+}
 
 func (*system) open()              {}
 func (*system) owned(*tree.Keeper) {}
@@ -23,8 +25,7 @@ type child struct {
 }
 
 var (
-	errTTY       = errors.New("terminals are not supported on windows yet")
-	errInterrupt = errors.New("interrupting a process is not supported on windows")
+	errTTY = errors.New("terminals are not supported on windows yet")
 )
 
 // launch starts cmd with pipes, as a tree of its own. Nothing is left open when
@@ -32,6 +33,9 @@ var (
 func (*system) launch(cmd *Command, keeper *tree.Keeper) (*Process, error) {
 	if cmd.TTY != nil {
 		return nil, errTTY
+	}
+	if !cmd.Limits.none() {
+		return nil, unenforceable("limits can't be enforced on windows yet: %w", errors.ErrUnsupported)
 	}
 	path, err := search(cmd.Argv[0], cmd.Dir, cmd.Env)
 	if err != nil {
@@ -83,19 +87,34 @@ func plant(keeper *tree.Keeper, path string, argv []string, attr *os.ProcAttr) (
 	return process, t, nil
 }
 
-// wait waits for the exit and returns the exit code.
-func (c child) wait() (code int, gone bool) {
+// wait waits for the exit.
+func (c child) wait() ending {
 	status, err := c.process.Wait()
 	if err != nil {
-		return -1, true
+		return ending{code: -1, gone: true}
 	}
-	return status.ExitCode(), true
+	return ending{code: status.ExitCode(), gone: true}
 }
 
 func (child) reap()    {}
 func (child) release() {}
 
-func (child) interrupt() error { return errInterrupt }
+// isDead can't be told before wait does.
+func (child) isDead() bool { return false }
+
+// Signals that there are none of.
+const sigKill, sigXCPU, sigXFSZ = 0, 0, 0
+
+// spentCPU is not known.
+func spentCPU(int) uint64 { return 0 }
+
+// mechanisms is empty: nothing is enforced.
+func (Limits) mechanisms(*tree.Tree) Mechanisms { return Mechanisms{} }
+
+// hasGroups tells that there are no process groups.
+const hasGroups = false
+
+func (child) signal(sig Signal) (delivered bool, err error) { return false, errNoSignal(sig) }
 
 // kill ends the process; what it has started goes with its tree.
 func (c child) kill() { _ = c.process.Kill() }

@@ -74,7 +74,7 @@ func TestChildOutlivesThreads(t *testing.T) {
 // When the program is killed its children learn of it.
 func TestDeathOfParent(t *testing.T) {
 	t.Parallel()
-	cmd := helper(t, "die", "")
+	cmd := reexec(t, "die", "")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

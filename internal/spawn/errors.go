@@ -21,6 +21,8 @@ const (
 	NotFound
 	// PermissionDenied means that one of them is there but may not be used.
 	PermissionDenied
+	// Unenforceable means that a limit can't be enforced here.
+	Unenforceable
 )
 
 // Error is what [Group.Start] returns. Its text is that of Err.
@@ -87,6 +89,11 @@ func streamsError(err error) *Error {
 	return &Error{Kind: Failed, Err: fmt.Errorf("opening standard streams: %w", asOSError(err))}
 }
 
+// unenforceable is for limits.
+func unenforceable(format string, args ...any) error {
+	return &Error{Kind: Unenforceable, Err: fmt.Errorf(format, args...)}
+}
+
 // osError gives a system error the wording that clients know:
 // "No such file or directory (os error 2)". Other errors stay as they are.
 type osError struct {
@@ -94,6 +101,9 @@ type osError struct {
 }
 
 func asOSError(err error) error {
+	if _, ok := errors.AsType[*Error](err); ok {
+		return err // it has been said what of
+	}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		return osError{errno}
 	}

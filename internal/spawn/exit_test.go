@@ -214,14 +214,15 @@ func TestWaitWithoutPollableHandle(t *testing.T) {
 		}
 		c.release()
 		c = child{pid: c.pid}
-		code, gone := c.wait()
+		end := c.wait()
+		code, gone := end.code, end.gone
 		if code != test.want {
 			t.Errorf("%s: exit code %d, want %d", test.script, code, test.want)
 		}
 		if !gone {
 			c.reap()
 		}
-		if code, _ := c.wait(); code != -1 {
+		if code := c.wait().code; code != -1 {
 			t.Errorf("%s: exit code of a reaped process %d, want -1", test.script, code)
 		}
 	}

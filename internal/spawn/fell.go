@@ -5,27 +5,71 @@ package spawn
 // all that was written before, the streams end whoever holds them. When the
 // process has exited already and is kept open by others, Kill kills these. What
 // a closed process has left behind is its group's. Kill may be called again.
-func (p *Process) Kill() {
+func (p *Process) Kill() { p.killNow() }
+
+// killNow does what Kill does, and returns what is closed when the tree has been
+// killed.
+func (p *Process) killNow() (felled <-chan struct{}) {
 	p.mu.Lock()
-	p.killed = true
+	if !p.killed {
+		p.killed = true
+		close(p.doomed)
+	}
 	if !p.tree.Fragile() {
 		p.killGroup()
 	}
 	p.fell()
+	felled = p.felling
 	abandon := p.state == announced // otherwise supervise will
 	p.mu.Unlock()
 	if abandon {
 		p.abandon()
 	}
+	return felled
 }
 
-// part hands the tree over to the group, once it is dead if it has been killed.
+// hold keeps the tree from being handed over until let is called. It returns
+// false if that has happened. Who only looks is also refused when it is about to
+// happen: so looks don't put it off for ever.
+func (p *Process) hold(look bool) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.parted || look && p.parting {
+		return false
+	}
+	p.holds++
+	return true
+}
+
+// held tells whether it may take a while to part with the tree.
+func (p *Process) held() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.killed || p.holds > 0
+}
+
+// let ends what hold has begun.
+func (p *Process) let() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.letLocked()
+}
+
+func (p *Process) letLocked() {
+	if p.holds--; p.holds == 0 {
+		p.unheld.Broadcast()
+	}
+}
+
+// part hands the tree over to the group, once nobody does anything with it: if
+// it has been killed it is dead then.
 func (p *Process) part() {
 	p.mu.Lock()
+	p.parting = true
+	for p.holds > 0 {
+		p.unheld.Wait()
+	}
 	p.parted = true
-	p.mu.Unlock()
-	p.felling.Wait()
-	p.mu.Lock()
 	dead := p.dead
 	p.mu.Unlock()
 	p.group.keep(p.tree, dead)
@@ -37,14 +81,19 @@ func (p *Process) fell() {
 		return
 	}
 	p.falling = true
-	p.felling.Go(func() {
+	felled := make(chan struct{})
+	p.felling = felled
+	p.holds++
+	go func() {
+		defer close(felled)
 		dead := p.tree.Kill()
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.falling = false
 		p.dead = dead
 		p.killGroup() // nothing, unless the tree could not be killed
-	})
+		p.letLocked()
+	}()
 }
 
 // killGroup kills the process group, while its number is known to be ours. The

@@ -17,9 +17,9 @@ func init() {
 	helpers["run"] = helperRun
 }
 
-// helper returns a command that runs one of helpers in another process, from a
+// reexec returns a command that runs one of helpers in another process, from a
 // shell that runs setup first.
-func helper(t *testing.T, name, setup string, args ...string) *exec.Cmd {
+func reexec(t *testing.T, name, setup string, args ...string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -134,7 +134,7 @@ func TestDescriptors(t *testing.T) {
 	}
 
 	// Descriptors that this program was started with are not passed on.
-	cmd := helper(t, "run", "exec 5</dev/zero 9>/dev/null", list.Argv...)
+	cmd := reexec(t, "run", "exec 5</dev/zero 9>/dev/null", list.Argv...)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,7 @@ func TestSignalState(t *testing.T) {
 	}
 
 	// Neither ignored nor blocked signals of ours reach a child.
-	cmd := helper(t, "run", "trap '' HUP INT QUIT TSTP TTOU USR1", "/bin/cat", "/proc/self/status")
+	cmd := reexec(t, "run", "trap '' HUP INT QUIT TSTP TTOU USR1", "/bin/cat", "/proc/self/status")
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var set, old unix.Sigset_t
@@ -232,7 +232,7 @@ func TestSignalState(t *testing.T) {
 // The runtime raises the limit on open files for itself, not for children.
 func TestLimitsAndMask(t *testing.T) {
 	t.Parallel()
-	out, err := helper(t, "run", "ulimit -S -n 123; ulimit -c 0; umask 027", "/bin/sh", "-c", "ulimit -S -n; ulimit -c; umask").Output()
+	out, err := reexec(t, "run", "ulimit -S -n 123; ulimit -c 0; umask 027", "/bin/sh", "-c", "ulimit -S -n; ulimit -c; umask").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 type system struct {
 	threads threads
 	orphans orphans
+	// helper returns how to execute what executes a program with limits.
+	helper func() (path string, argv []string, err error)
 }
 
 func (sys *system) open() {
@@ -59,14 +61,22 @@ func (sys *system) launch(cmd *Command, keeper *tree.Keeper) (*Process, error) {
 		argv = append([]string{*cmd.Arg0}, argv[1:]...)
 	}
 
-	forked := sys.orphans.forking()
-	c, t, err := sys.plant(keeper, cmd.Argv[0], argv, attr)
-	forked(&c)
+	var c child
+	var t *tree.Tree
+	if cmd.Limits.none() {
+		forked := sys.orphans.forking()
+		c, t, err = sys.plant(keeper, cmd.Argv[0], argv, attr)
+		forked(&c)
+	} else {
+		c, t, err = sys.plantLimited(keeper, cmd, argv, attr)
+	}
 	if err != nil {
 		io.closeOurs()
 		return nil, asOSError(err)
 	}
-	return newProcess(c, t, io.input, cmd.TTY != nil, io.streams), nil
+	p := newProcess(c, t, io.input, cmd.TTY != nil, io.streams)
+	p.limit(cmd.Limits, t)
+	return p, nil
 }
 
 // plant starts program as a tree of its own.
@@ -76,7 +86,7 @@ func (sys *system) plant(keeper *tree.Keeper, program string, argv []string, att
 		if err != nil {
 			return child{}, nil, treeError(err)
 		}
-		c, err := sys.fork(t, program, argv, attr)
+		c, err := sys.forkIn(t, attr.Sys, func() (child, error) { return execute(program, argv, attr) })
 		if err == nil {
 			return c, t, nil
 		}
@@ -89,14 +99,14 @@ func (sys *system) plant(keeper *tree.Keeper, program string, argv []string, att
 	}
 }
 
-// fork starts program in a tree.
-func (sys *system) fork(t *tree.Tree, program string, argv []string, attr *syscall.ProcAttr) (c child, err error) {
+// forkIn has exec start the leader of a tree.
+func (sys *system) forkIn(t *tree.Tree, attr *syscall.SysProcAttr, exec func() (child, error)) (c child, err error) {
 	attempt := func() {
-		if err = t.Enter(attr.Sys); err != nil {
+		if err = t.Enter(attr); err != nil {
 			err = treeError(err)
 			return
 		}
-		if c, err = execute(program, argv, attr); err == nil {
+		if c, err = exec(); err == nil {
 			err = t.Started(c.pid)
 		}
 		t.Leave()

@@ -102,7 +102,7 @@ func TestOrphansAndForks(t *testing.T) {
 	}
 	pid := cmd.Process.Pid
 	c := child{pid: pid}
-	if _, gone := c.wait(); gone {
+	if c.wait().gone {
 		t.Fatal("it has been reaped")
 	}
 	start, dead := o.inspect(pid)

@@ -18,6 +18,9 @@ type Process struct {
 	tree    *tree.Tree
 	group   *Group
 	events  Events
+	// Within what it has been started; see limit.
+	limits     Limits
+	mechanisms Mechanisms
 
 	exited    chan struct{} // closed when the exit has been noticed
 	abandoned chan struct{} // closed when the streams are given up
@@ -27,16 +30,23 @@ type Process struct {
 	flowing   sync.WaitGroup // streams not yet ended
 	lingering atomic.Bool    // a stream has outlived the exit
 
-	felling sync.WaitGroup // the tree is being killed
+	doomed chan struct{} // closed by the first Kill
 
 	mu     sync.Mutex
 	state  state // guarded by mu
 	killed bool  // guarded by mu
+	struck bool  // guarded by mu; SIGKILL has been sent to its group by Signal
 	reaped bool  // guarded by mu; the process id may belong to another since
+	// exceeded is the limit that has ended it.
+	exceeded Exceeded // guarded by mu
 	// What becomes of the tree; see fell.
-	falling bool // guarded by mu; it is being killed
-	dead    bool // guarded by mu; it has been, and has no members
-	parted  bool // guarded by mu; it is not ours any more
+	falling bool            // guarded by mu; it is being killed
+	felling <-chan struct{} // guarded by mu; closed at the end of the latest kill
+	holds   int             // guarded by mu; who needs it to stay ours
+	unheld  sync.Cond       // holds has become 0
+	dead    bool            // guarded by mu; it has been, and has no members
+	parting bool            // guarded by mu; it is going to be parted
+	parted  bool            // guarded by mu; it is not ours any more
 }
 
 // state is how far a process has got. It only moves forward, in [Process.enter].
@@ -57,11 +67,13 @@ func newProcess(c child, t *tree.Tree, input *os.File, tty bool, streams []*stre
 		streams:   streams,
 		exited:    make(chan struct{}),
 		abandoned: make(chan struct{}),
+		doomed:    make(chan struct{}),
 	}
+	p.unheld.L = &p.mu
 	p.abandon = sync.OnceFunc(func() {
 		close(p.abandoned)
 		for _, s := range p.streams {
-			s.close()
+			s.giveUp()
 		}
 	})
 	return p
@@ -106,6 +118,9 @@ func (p *Process) follow(s *stream) {
 		p.events.Admit(p.abandoned)
 		err = s.pass(p.events)
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = s.drain(p.events) // given up; what has been written is worth having
+	}
 	p.flowing.Done()
 }
 
@@ -113,7 +128,9 @@ func (p *Process) follow(s *stream) {
 // ended its leader stays a zombie: so its process id, which is also its
 // group's, can't be given to others, and Kill can't hit them.
 func (p *Process) supervise() {
-	code, gone := p.child.wait()
+	end := p.child.wait()
+	code, gone := end.code, end.gone
+	p.judge(end)
 	if gone {
 		p.tree.Reaping()
 	}
@@ -126,12 +143,13 @@ func (p *Process) supervise() {
 		// Nothing more can come. Told without a pause, the exit and the close
 		// can travel together.
 		p.release()
-		killed := p.enter(announced, true)
-		if !killed {
+		p.enter(announced, true)
+		held := p.held()
+		if !held {
 			p.part()
 		}
 		p.events.Exited(code)
-		if killed {
+		if held {
 			p.part()
 		}
 	} else {
@@ -181,17 +199,6 @@ func (p *Process) reap() {
 // PID returns the process id, which on Unix is also that of the process's
 // group and session.
 func (p *Process) PID() int { return p.child.pid }
-
-// Interrupt sends SIGINT to the process group. It does nothing when the
-// process has exited.
-func (p *Process) Interrupt() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.state != running {
-		return nil
-	}
-	return p.child.interrupt()
-}
 
 var errNoInput = errors.New("process has no standard input to write to")
 

@@ -30,7 +30,7 @@ func openFiles() int {
 
 func report(t *testing.T, name, setup string) {
 	t.Helper()
-	out, err := helper(t, name, setup).Output()
+	out, err := reexec(t, name, setup).Output()
 	if err != nil || string(out) != "ok\n" {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -7,14 +7,46 @@ import (
 	"syscall"
 )
 
-// interrupt and kill reach the whole group. The caller makes sure that the
+// signalNumbers are those that the system has for them.
+var signalNumbers = map[Signal]syscall.Signal{
+	HUP:   syscall.SIGHUP,
+	INT:   syscall.SIGINT,
+	QUIT:  syscall.SIGQUIT,
+	KILL:  syscall.SIGKILL,
+	USR1:  syscall.SIGUSR1,
+	USR2:  syscall.SIGUSR2,
+	TERM:  syscall.SIGTERM,
+	CONT:  syscall.SIGCONT,
+	STOP:  syscall.SIGSTOP,
+	WINCH: syscall.SIGWINCH,
+}
+
+// Signals that end a process which is out of limits.
+const (
+	sigKill = int(syscall.SIGKILL)
+	sigXCPU = int(syscall.SIGXCPU)
+	sigXFSZ = int(syscall.SIGXFSZ)
+)
+
+// hasGroups tells that a signal reaches a process group.
+const hasGroups = true
+
+// signal and kill reach the whole group. The caller makes sure that the
 // process has not been reaped.
 
-func (c child) interrupt() error {
-	if err := syscall.Kill(-c.pid, syscall.SIGINT); err != nil && err != syscall.ESRCH {
-		return fmt.Errorf("interrupting process group %d: %w", c.pid, asOSError(err))
+func (c child) signal(sig Signal) (delivered bool, err error) {
+	number, known := signalNumbers[sig]
+	if !known {
+		return false, errNoSignal(sig)
 	}
-	return nil
+	err = syscall.Kill(-c.pid, number)
+	if err == syscall.ESRCH {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("sending SIG%s to process group %d: %w", sig, c.pid, asOSError(err))
+	}
+	return true, nil
 }
 
 func (c child) kill() {

@@ -20,12 +20,21 @@
 // together. [Process.Kill] kills the tree, and Closed is not reported before
 // it is dead, or has withstood for two seconds. What a process that ends by
 // itself leaves behind lives on until its [Group] is closed.
+//
+// # Limits
+//
+// What a process may use can be bounded: see [Limits]. Memory and processes are
+// counted for the tree, by control groups; the rest is rlimits of each program.
+// Such a program is executed by package helper, in the process that is the
+// program's from then on. The start returns when that has been done. A start
+// without limits does nothing of this.
 package spawn
 
 import (
 	"log/slog"
 	"sync"
 
+	"github.com/airlock-exec/airlock/internal/helper"
 	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
@@ -43,6 +52,8 @@ type Command struct {
 	Env []string
 	// TTY asks for a terminal of that size in place of pipes.
 	TTY *Size
+	// Limits bounds what the process may use.
+	Limits Limits
 	// Stdin asks for a standard input that can be written to. Without it
 	// standard input is empty. A terminal can be written to anyway.
 	Stdin bool
@@ -132,6 +143,7 @@ func New(config Config) *Spawner {
 	}
 	s := &Spawner{groups: make(map[*Group]struct{}), log: config.Logger}
 	s.trees.config, s.trees.log, s.trees.system = config, s.log, &s.system
+	s.system.helper = helper.Exec
 	s.system.open()
 	s.standing = s.NewGroup()
 	return s

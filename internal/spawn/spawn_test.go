@@ -11,10 +11,12 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/airlock-exec/airlock/internal/helper"
 	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
 func TestMain(m *testing.M) {
+	helper.RunIfHelper()
 	if name, ok := os.LookupEnv(helperVariable); ok {
 		helpers[name]()
 		os.Exit(0)
@@ -170,8 +172,20 @@ func output(t testing.TB, s *Spawner, cmd *Command) string {
 	return r.text(Stdout)
 }
 
+// limitsVariable has all tests start their processes within limits, which none of
+// them reaches, so by way of the helper.
+const limitsVariable = "AIRLOCK_SPAWN_TEST_LIMITS"
+
+// wide are limits that no test reaches.
+var wide = Limits{MemoryBytes: 1 << 33, CPUSeconds: 10_000, Processes: 10_000}
+
 // startFor starts a process that reports to ev.
 func startFor(s *Spawner, cmd *Command, ev Events) (p *Process, err error) {
+	if os.Getenv(limitsVariable) != "" && cmd.Limits.none() {
+		within := *cmd
+		within.Limits = wide
+		cmd = &within
+	}
 	err = s.standing.Start(cmd, func(started *Process) Events { p = started; return ev })
 	return p, err
 }

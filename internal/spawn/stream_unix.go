@@ -93,6 +93,9 @@ func (s *stream) interrupt() {
 	_ = s.file.SetReadDeadline(time.Unix(1, 0)) // fails on a closed file only
 }
 
+// giveUp makes pass end, once what is there has been drained.
+func (s *stream) giveUp() { s.interrupt() }
+
 // drain ends the interruption and hands over what can be read without waiting,
 // up to a bound: someone else may be writing all the time.
 func (s *stream) drain(ev Events) error {

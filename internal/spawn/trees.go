@@ -52,6 +52,7 @@ func (t *trees) keeper() (*tree.Keeper, error) {
 		Means:     t.config.Means,
 		Registrar: t.registrar,
 		Subreaper: t.config.OwnsProgram,
+		Relocate:  t.config.OwnsProgram,
 	})
 	if _, shortage := errors.AsType[syscall.Errno](err); shortage {
 		return nil, treeError(err)

@@ -20,6 +20,7 @@ var helperLinks = map[string]string{
 	modulePath + "/cmd/airlock-helper":     "is its main function",
 	modulePath + "/internal/helper":        "is what it does",
 	modulePath + "/internal/helper/ledger": "is what the warden is told",
+	modulePath + "/internal/helper/plan":   "is what is to be done before a program is executed",
 	modulePath + "/internal/spawn/tree":    "kills and removes what is on the warden's ledger",
 	"golang.org/x/sys/unix":                "system calls that package syscall lacks",
 }

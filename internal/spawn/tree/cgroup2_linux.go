@@ -136,6 +136,9 @@ func (version2) kill(path string, deadline time.Time) bool {
 				}
 			}
 		}
+		if errors.Is(err, os.ErrNotExist) && unix.Access(path, unix.F_OK) == nil {
+			return killOneByOne(path, "cgroup.freeze", "1", "0", deadline) // before Linux 5.14
+		}
 		if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV) {
 			return true // the control group has been removed
 		}

@@ -21,6 +21,17 @@
 // [Tree.Reaping] tells before. [Tree.Release] comes last, for a tree that is
 // known to be empty; what it took is used for another one.
 //
+// # Bounds
+//
+// [Keeper.NewBounded] makes a tree that can't use more than it may of memory and
+// processes, whatever the means: control groups hold it within its bounds, by
+// version 2 or 1, one for each hierarchy that has a controller which is needed.
+// The leader joins them itself, by [Tree.Entry], right before it executes its
+// program: all that is charged to them is the program's. With version 2 a group
+// has no controllers while processes are in the one above it. If that are this
+// program and its descendants, and it is allowed to, it moves to a group of its
+// own, and back at the end.
+//
 // # Concurrency
 //
 // Methods may be called by any goroutine, with these exceptions: Enter and

@@ -161,13 +161,19 @@ func readMembers(path string) (pids []int, err error) {
 	return pids, err
 }
 
-func (v version1) kill(path string, deadline time.Time) bool {
+func (version1) kill(path string, deadline time.Time) bool {
+	return killOneByOne(path, "freezer.state", "FROZEN", "THAWED", deadline)
+}
+
+// killOneByOne kills the members of a control group, and of those in it, while
+// they are frozen, if they can be.
+func killOneByOne(path, switcher, frozen, thawed string, deadline time.Time) bool {
 	p := pauses{deadline: deadline}
 	for {
 		// Members of what is in it are frozen with it, but not listed.
-		_ = os.WriteFile(filepath.Join(path, "freezer.state"), []byte("FROZEN"), 0)
+		_ = writeFile(filepath.Join(path, switcher), frozen)
 		left := killMembers(path)
-		_ = os.WriteFile(filepath.Join(path, "freezer.state"), []byte("THAWED"), 0)
+		_ = writeFile(filepath.Join(path, switcher), thawed)
 		if left == 0 || !p.next() {
 			return left == 0
 		}

@@ -45,6 +45,8 @@ type quarry struct {
 	kill   bool          // whether to kill its members
 	found  int           // how many there were, in the last scan
 	clear  int           // how many scans in a row have found none
+	// list, if it is not nil, is where members are listed.
+	list *[]Member
 	// stopped are members that have been stopped, by number.
 	stopped map[int]process
 }
@@ -99,6 +101,9 @@ func track(m *marker, quarries []*quarry) (fresh bool, err error) {
 	catch := func(p process, q *quarry) {
 		owner[p.pid] = q
 		q.found++
+		if q.list != nil {
+			*q.list = append(*q.list, Member{PID: p.pid, born: p.start})
+		}
 		if q.kill && q.stop(p) {
 			news[q] = true
 		}

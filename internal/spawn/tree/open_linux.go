@@ -45,6 +45,10 @@ func sweep(m Means, path string) error {
 		return sweepTop(version2{}, path)
 	case Freezer:
 		return sweepTop(version1{}, path)
+	case cgroup1:
+		return sweepTop(controller1{}, path)
+	case homeMeans:
+		return sweepHome(path)
 	case Walk:
 		// Soon after the death of a program the numbers of its children are
 		// still theirs.

@@ -17,6 +17,10 @@ type process struct {
 
 	start uint64 // in ticks since the system's start
 	mark  uint32
+
+	stopped bool
+	cpu     uint64 // in ticks, with that of the children that it has waited for
+	pages   uint64 // in memory
 }
 
 // A scan lists the processes again and again until it finds no new one in
@@ -124,10 +128,12 @@ func parseStat(stat []byte) (p process, alive bool) {
 		state, parent, group, session = 0, 1, 2, 3 // after the name
 
 		flags, threads, start = 6, 17, 19
+		firstTime, lastTime   = 11, 14 // its own and its children's, as user and in the kernel
+		pages                 = 21
 		ofKernel              = 0x00200000 // PF_KTHREAD
 	)
 	f := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if len(f) <= start {
+	if len(f) <= pages {
 		return process{}, false
 	}
 	number := func(i int) int {
@@ -136,6 +142,11 @@ func parseStat(stat []byte) (p process, alive bool) {
 	}
 	p = process{parent: number(parent), group: number(group), session: number(session)}
 	p.start, _ = strconv.ParseUint(f[start], 10, 64)
+	p.stopped = f[state] == "T"
+	for i := firstTime; i <= lastTime; i++ {
+		p.cpu += uint64(number(i))
+	}
+	p.pages = uint64(max(0, number(pages)))
 	// The main thread of a process may be a zombie while others run.
 	zombie := (f[state] == "Z" || f[state] == "X") && number(threads) <= 1
 	return p, !zombie && number(flags)&ofKernel == 0
@@ -200,10 +211,12 @@ func killVerified(pids []int, list func() []int) {
 	}
 }
 
+// ticksPerSecond is the unit of what the kernel tells, whatever its own is.
+const ticksPerSecond = 100
+
 // ticks returns the time since the system's start in the unit of process.start.
 func ticks() uint64 {
-	const perSecond = 100 // of the interface, whatever the kernel's own
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &now) // always there
-	return uint64(now.Sec)*perSecond + uint64(now.Nsec)/(1e9/perSecond)
+	return uint64(now.Sec)*ticksPerSecond + uint64(now.Nsec)/(1e9/ticksPerSecond)
 }

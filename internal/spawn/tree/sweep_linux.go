@@ -22,6 +22,11 @@ func sweepAll() {
 	if parent, err := ownCgroup("freezer"); err == nil {
 		sweepStale(version1{}, parent)
 	}
+	for _, c := range controllers {
+		if parent, err := ownCgroup(c.name); err == nil {
+			sweepStale(controller1{}, parent)
+		}
+	}
 	if folder, err := runtimeFolder(); err == nil {
 		sweepLedgers(folder)
 	}

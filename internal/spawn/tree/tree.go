@@ -44,6 +44,9 @@ type Config struct {
 	// whose parents have died, if the means gain by it (walk does). It then has
 	// to reap them.
 	Subreaper bool
+	// Relocate allows this program, with the descendants that are where it is,
+	// to be moved to a control group in its own, if bounds take that.
+	Relocate bool
 }
 
 // Keeper holds trees together. Its owner has to close it.
@@ -51,7 +54,9 @@ type Keeper struct {
 	means  Means
 	why    []string
 	method method
-	closed sync.Once
+	// bounder is nil where there are no bounds.
+	bounder *bounder
+	closed  sync.Once
 }
 
 // method is one of the means at work.
@@ -64,6 +69,8 @@ type method interface {
 	// killAll kills all these trees, side by side, releases those that are dead
 	// and returns the others. It may use the slice.
 	killAll(trees []*Tree) []*Tree
+	// members puts the living members of each tree into the same place of all, and tells whether it could look.
+	members(trees []*Tree, all [][]Member) (complete bool)
 	// subreaper tells whether this program gets its orphaned descendants.
 	subreaper() bool
 	// close kills and removes everything.
@@ -79,6 +86,7 @@ type place interface {
 	reaping()
 	kill() bool
 	empty() bool
+	members() (found []Member, complete bool)
 	broken(err error) bool
 	fragile() bool
 	release()
@@ -105,6 +113,7 @@ func Open(config Config) (*Keeper, error) {
 		method, notes, err := c.open(config)
 		if err == nil {
 			k.means, k.method = c.means, method
+			k.bounder = newBounder(config, c.means)
 			k.why = append(k.why, notes...)
 			return k, nil
 		}
@@ -153,7 +162,7 @@ func (k *Keeper) New() (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tree{p}, nil
+	return &Tree{place: p}, nil
 }
 
 // Sift releases the empty ones of these trees and returns the others. What is
@@ -178,12 +187,15 @@ func (k *Keeper) Kill(trees []*Tree) (alive []*Tree) {
 // them. It may be called again. The error says what could not be removed; it
 // will be tried again by Sweep and by the next Open.
 func (k *Keeper) Close() (err error) {
-	k.closed.Do(func() { err = k.method.close() })
+	k.closed.Do(func() { err = errors.Join(k.method.close(), k.bounder.close()) })
 	return err
 }
 
 // Tree is a process and all that it starts.
-type Tree struct{ place place }
+type Tree struct {
+	place place
+	bound bound // nil if there is none
+}
 
 // Enter makes the next fork on this thread, with attr, start the tree. The
 // thread must be locked to its goroutine. Leave has to follow unless it fails.
@@ -203,11 +215,14 @@ func (t *Tree) Reaping() { t.place.reaping() }
 // Kill kills every member, and those that they start meanwhile, until none is
 // left. It reports whether it is known that none is; it gives up after two
 // seconds.
-func (t *Tree) Kill() (dead bool) { return t.place.kill() }
+func (t *Tree) Kill() (dead bool) {
+	dead = t.place.kill()
+	return t.killBound() && dead
+}
 
 // Empty reports whether it is known that no member is alive. A zombie is not
 // alive.
-func (t *Tree) Empty() bool { return t.place.empty() }
+func (t *Tree) Empty() bool { return t.place.empty() && t.emptyBound() }
 
 // Fragile reports whether members get lost when the ones that have started them
 // are killed by anything but Kill.
@@ -220,4 +235,9 @@ func (t *Tree) Broken(err error) bool { return t.place.broken(err) }
 
 // Release gives up a tree that is known to be empty: Empty or Kill has said so,
 // or the fork has failed.
-func (t *Tree) Release() { t.place.release() }
+func (t *Tree) Release() {
+	t.place.release()
+	if t.bound != nil {
+		t.bound.release()
+	}
+}

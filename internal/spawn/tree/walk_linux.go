@@ -87,7 +87,7 @@ func (w *walk) sift(trees []*Tree) []*Tree {
 	census(w.marker(), quarries, time.Now().Add(patience))
 	left := trees[:0]
 	for i, t := range trees {
-		if quarries[i].gone() {
+		if quarries[i].gone() && t.emptyBound() {
 			t.Release()
 		} else {
 			left = append(left, t)
@@ -105,7 +105,7 @@ func (w *walk) killAll(trees []*Tree) []*Tree {
 	}
 	alive := trees[:0]
 	for i, t := range trees {
-		if hunts[i].wait() {
+		if hunts[i].wait() && t.killBound() {
 			t.Release()
 		} else {
 			alive = append(alive, t)

@@ -29,6 +29,10 @@ func fork(path string, argv []string, stall time.Duration) (*life, error) {
 	if err := syscall.Pipe2(ends[:], syscall.O_CLOEXEC); err != nil {
 		return nil, os.NewSyscallError("pipe2", err)
 	}
+	if ends[0], err = helper.Raise(ends[0]); err != nil {
+		syscall.Close(ends[1])
+		return nil, err
+	}
 	defer syscall.Close(ends[0])
 	pipe, err := pollable(ends[1], "warden")
 	if err != nil {
@@ -59,16 +63,8 @@ func fork(path string, argv []string, stall time.Duration) (*life, error) {
 	return l, nil
 }
 
-// ownPidfd opens a pidfd of this process. Like all files of the warden it is not
-// lower than its place among them: see [helper.Command].
-func ownPidfd() (int, error) {
-	fd, err := unix.PidfdOpen(os.Getpid(), 0)
-	if err != nil || fd >= helper.DaemonFD {
-		return fd, err
-	}
-	defer syscall.Close(fd)
-	return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, helper.DaemonFD)
-}
+// ownPidfd opens a pidfd of this process.
+func ownPidfd() (int, error) { return unix.PidfdOpen(os.Getpid(), 0) }
 
 // pollable makes a file of a descriptor such that waiting for it takes no
 // thread. It closes the descriptor if that fails.
