@@ -158,6 +158,9 @@ func TestDecodeFaults(t *testing.T) {
 		{fault[OutputNotification], `{"stream":"x"}`, "unknown variant `x`, expected one of `stdout`, `stderr`, `pty`"},
 		{fault[WriteResult], `{"status":"x"}`, "unknown variant `x`, expected one of `accepted`, `unknownProcess`, `stdinClosed`, `starting`"},
 		{fault[StartResult], `{"sandboxType":"x"}`, "unknown variant `x`, expected one of `none`, `macosSeatbelt`, `linuxSeccomp`, `windowsRestrictedToken`, `windowsMxc`"},
+		{fault[SendSignalParams], `{"signal":"SIGTERM"}`, "unknown variant `SIGTERM`, expected one of `HUP`, `INT`, `QUIT`, `KILL`, `USR1`, `USR2`, `TERM`, `CONT`, `STOP`, `WINCH`"},
+		{fault[StartParams], `{"airlock":{"limits":{"memory":1}}}`, "unknown field `memory`, expected one of `memoryBytes`, `cpuSeconds`, `processes`, `openFiles`, `fileBytes`"},
+		{fault[ResizeParams], `{"rows":65536}`, "invalid number"},
 		{fault[ReadExtra], `{"droppedBytes":{"x":1}}`, "unknown variant `x`, expected one of `stdout`, `stderr`, `pty`"},
 
 		// Texts with a form.

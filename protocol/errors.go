@@ -52,6 +52,9 @@ const (
 	KindSpawnFailed           ErrorKind = "spawnFailed"
 	KindSandboxUnavailable    ErrorKind = "sandboxUnavailable"
 	KindSandboxPreparation    ErrorKind = "sandboxPreparation"
+	// KindLimitUnavailable: one of the limits that were asked for can't be
+	// enforced. Airlock's own.
+	KindLimitUnavailable ErrorKind = "limitUnavailable"
 )
 
 // WithKind makes an error whose data tells why a process could not be started.

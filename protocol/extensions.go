@@ -117,8 +117,9 @@ type EventExtra struct {
 	// DroppedBytes, set with FirstSeq, counts the bytes of each stream before
 	// FirstSeq. All of them are gone, received or not.
 	DroppedBytes map[Stream]uint64 `json:"droppedBytes,omitzero"`
-	// Reason says what has ended the process, if it was Airlock. It is told with
-	// the exit or, if that has been told already, with the close.
+	// Reason says what has ended the process, if it was Airlock. It comes with the
+	// exit or, if that had come before, with the close: then it is about what the
+	// process had left behind.
 	Reason EndReason `json:"reason,omitzero"`
 }
 
@@ -133,6 +134,9 @@ type ReadExtra struct {
 	// Reason says what has ended the process, if it was Airlock and the result
 	// tells of the exit.
 	Reason EndReason `json:"reason,omitzero"`
+	// CloseReason says the same of what the process had left behind when it
+	// exited, if the result tells of the close.
+	CloseReason EndReason `json:"closeReason,omitzero"`
 }
 
 // CloseStdinParams ends the standard input of a process, behind the writes that
