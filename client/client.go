@@ -20,6 +20,9 @@ type Executor interface {
 	// Start starts a process. The error is a *[protocol.Error] if the executor
 	// refused; it is [ErrProcessExists] if the id is taken.
 	//
+	// What params.Airlock asks for is an error that wraps errors.ErrUnsupported if
+	// the executor does not have the feature: it is never ignored.
+	//
 	// If the connection is lost on the way the start is repeated, and happens
 	// once: the sandbox type is then not always known.
 	Start(ctx context.Context, params *protocol.StartParams) (*Process, error)
@@ -28,6 +31,11 @@ type Executor interface {
 	// returned. Nobody is asked whether there is such a process: the handle's
 	// methods tell. Its events begin with the oldest that the executor has kept.
 	Process(id string) *Process
+	// Processes lists the processes of the session in the order of their starts,
+	// those that have closed and are not forgotten included; usage asks also for
+	// what they use. The error wraps errors.ErrUnsupported if the executor can't
+	// do that.
+	Processes(ctx context.Context, usage bool) ([]protocol.ProcessInfo, error)
 	// Close ends the connection. Processes live on until the session expires,
 	// or until an executor in the same program is closed.
 	Close() error

@@ -18,7 +18,10 @@ import (
 	"github.com/airlock-exec/airlock/server"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	server.RunHelper() // a start with limits executes this program again
+	goleak.VerifyTestMain(m)
+}
 
 // executors are the ways to reach an executor.
 func executors(t *testing.T, do func(t *testing.T, e client.Executor)) {

@@ -18,7 +18,8 @@ var (
 	// been closed, or could not be reached again in time.
 	ErrDisconnected = errors.New("disconnected from the executor")
 	// ErrSessionLost: the executor does not know the session (any more), and
-	// its processes are gone; or another client has taken it over.
+	// its processes are gone; or another client has taken it over; or whoever
+	// runs the executor has ended it.
 	ErrSessionLost = errors.New("the session is lost")
 	// ErrOutcomeUnknown: the connection was lost before the answer came, and it
 	// would not be right to ask twice.

@@ -36,6 +36,9 @@ type Event struct {
 	// ExitCode and SandboxDenied of an [Exited] event.
 	ExitCode      int
 	SandboxDenied bool
+	// Reason of an [Exited] event says what has ended the process, if it was the
+	// executor and tells. A [Closed] event has it if that was after the exit.
+	Reason protocol.EndReason
 	// FirstSeq is the first number that a [Gap] stands for.
 	FirstSeq uint64
 	// Missed is how many bytes of each stream are gone with a [Gap], together

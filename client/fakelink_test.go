@@ -51,7 +51,7 @@ func (l *fakeLink) Gone() {
 	}
 }
 
-func (l *fakeLink) Handshaking() bool { return !l.ready }
+func (l *fakeLink) Handshaking(string) bool { return !l.ready }
 
 func (*fakeLink) Lane(string) rpc.Lane { return rpc.LaneOrdinary }
 

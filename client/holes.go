@@ -74,7 +74,7 @@ func (s *sequence) read(r *protocol.ReadResult, complete bool) {
 	}
 	covered := r.NextSeq - min(1, r.NextSeq)
 	if r.Closed && complete && !s.has(Closed) {
-		s.placeClose(covered)
+		s.placeClose(covered, r)
 	}
 	holes := s.holes(covered)
 	var firstSeq uint64
@@ -89,12 +89,15 @@ func (s *sequence) read(r *protocol.ReadResult, complete bool) {
 }
 
 // placeClose tells of the close, which has the highest number.
-func (s *sequence) placeClose(highest uint64) {
+func (s *sequence) placeClose(highest uint64, r *protocol.ReadResult) {
 	if highest <= s.last && s.last == s.start && s.start > 0 {
 		s.closed = true // before the sequence began
 		return
 	}
 	end := Event{Kind: Closed, Seq: max(highest, s.last)}
+	if r.Airlock != nil {
+		end.Reason = r.Airlock.CloseReason
+	}
 	s.add(item{Event: end, first: max(highest, s.last+1), last: end.Seq})
 }
 
@@ -102,6 +105,9 @@ func (s *sequence) placeClose(highest uint64) {
 // as what is dropped is the oldest. It returns the holes that are left.
 func (s *sequence) placeExit(holes []span, r *protocol.ReadResult, firstSeq uint64, complete bool) []span {
 	exit := Event{Kind: Exited, ExitCode: -1, SandboxDenied: r.SandboxDenied}
+	if r.Airlock != nil {
+		exit.Reason = r.Airlock.Reason
+	}
 	if r.ExitCode != nil {
 		exit.ExitCode = int(*r.ExitCode)
 	}

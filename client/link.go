@@ -90,7 +90,7 @@ func hasFeature(info *protocol.EnvironmentInfo, name string) bool {
 }
 
 // Handshaking implements [rpc.Handler].
-func (*link) Handshaking() bool { return false }
+func (*link) Handshaking(string) bool { return false }
 
 // Lane implements [rpc.Handler]: an executor may ask us for nothing yet.
 func (*link) Lane(string) rpc.Lane { return rpc.LaneNone }
@@ -116,14 +116,22 @@ func (l *link) Notification(_ context.Context, method string, params jsontext.Va
 		return deliver(l, params, func(n *protocol.ExitedNotification) (string, Event, *protocol.EventExtra) {
 			return n.ProcessID, Event{
 				Kind: Exited, Seq: n.Seq, ExitCode: int(n.ExitCode), SandboxDenied: n.SandboxDenied,
+				Reason: reason(n.Airlock),
 			}, n.Airlock
 		})
 	case protocol.NotificationProcessClosed:
 		return deliver(l, params, func(n *protocol.ClosedNotification) (string, Event, *protocol.EventExtra) {
-			return n.ProcessID, Event{Kind: Closed, Seq: n.Seq}, n.Airlock
+			return n.ProcessID, Event{Kind: Closed, Seq: n.Seq, Reason: reason(n.Airlock)}, n.Airlock
 		})
 	}
 	return nil
+}
+
+func reason(extra *protocol.EventExtra) protocol.EndReason {
+	if extra == nil {
+		return ""
+	}
+	return extra.Reason
 }
 
 // deliver decodes a notification and hands its event to the process.

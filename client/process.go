@@ -49,6 +49,14 @@ func (p *Process) SandboxType() protocol.SandboxType {
 	return p.inbox.sandbox
 }
 
+// LimitMechanisms names what enforces the limits that the process was started
+// with; it is nil if there are none, or if that is not known.
+func (p *Process) LimitMechanisms() *protocol.LimitMechanisms {
+	p.inbox.mu.Lock()
+	defer p.inbox.mu.Unlock()
+	return p.inbox.limits
+}
+
 // Next waits for the next event and returns it. After the [Closed] event it
 // returns io.EOF. When the session can't go on it returns [ErrDisconnected] or
 // [ErrSessionLost], after the events that have arrived; [ErrUnknownProcess] if
@@ -150,40 +158,4 @@ func statusError(status protocol.WriteStatus) error {
 	default:
 		return fmt.Errorf("the executor answers %s", status)
 	}
-}
-
-// CloseStdin ends standard input behind what has been written. The error wraps
-// errors.ErrUnsupported if the executor can't do that: the dialect itself has
-// no way to.
-func (p *Process) CloseStdin(ctx context.Context) error {
-	if !hasFeature(p.executor.Info(), protocol.FeatureCloseStdin) {
-		return fmt.Errorf("closing standard input of process %q: %w by this executor",
-			p.id, errors.ErrUnsupported)
-	}
-	if err := p.lockInput(ctx); err != nil {
-		return fmt.Errorf("closing standard input of process %q: %w", p.id, err)
-	}
-	defer p.unlockInput()
-	_, err := call[protocol.CloseStdinResult](ctx, p.executor, protocol.MethodProcessCloseStdin,
-		&protocol.CloseStdinParams{ProcessID: p.id})
-	return err
-}
-
-// Signal sends a signal to the process group. A process that has exited is left
-// alone. If the connection is lost before the answer comes, the error is
-// [ErrOutcomeUnknown]: a signal is not sent twice.
-func (p *Process) Signal(ctx context.Context, signal protocol.Signal) error {
-	_, err := callOnce[protocol.SignalResult](ctx, p.executor, protocol.MethodProcessSignal,
-		&protocol.SignalParams{ProcessID: p.id, Signal: signal})
-	return err
-}
-
-// Terminate kills the process. It reports whether it was still running.
-func (p *Process) Terminate(ctx context.Context) (bool, error) {
-	result, err := call[protocol.TerminateResult](ctx, p.executor, protocol.MethodProcessTerminate,
-		&protocol.TerminateParams{ProcessID: p.id})
-	if err != nil {
-		return false, err
-	}
-	return result.Running, nil
 }

@@ -40,7 +40,7 @@ func (e *executor) reconnect(ctx context.Context, lost error) (*link, error) {
 		return nil, context.Cause(ctx)
 	case timeout < 0 || errors.Is(lost, errNonsense):
 		return nil, fmt.Errorf("%w: %w", ErrDisconnected, lost)
-	case errors.Is(lost, transport.ErrTakenOver):
+	case errors.Is(lost, transport.ErrTakenOver), errors.Is(lost, transport.ErrEnded):
 		e.notify(lost)
 		return nil, fmt.Errorf("%w: %w", ErrSessionLost, lost)
 	case forGood:

@@ -48,7 +48,11 @@ func (p *Process) undo(ctx context.Context) {
 // start asks for the process until there is an answer. It reports whether it has
 // asked at all.
 func (p *Process) start(ctx context.Context, params *protocol.StartParams) (sent bool, err error) {
-	if _, err := protocol.Encode(params); err != nil {
+	_, err = protocol.Encode(params)
+	if err == nil {
+		err = p.executor.supports(params)
+	}
+	if err != nil {
 		return false, fmt.Errorf("starting process %q: %w", p.id, err)
 	}
 	var before *link

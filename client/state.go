@@ -48,6 +48,9 @@ func (b *inbox) started(result *protocol.StartResult, epoch uint64, late bool) {
 	if result != nil && result.SandboxType != nil {
 		b.sandbox = *result.SandboxType
 	}
+	if result != nil && result.Airlock != nil {
+		b.limits = result.Airlock.Limits
+	}
 	b.starting = false
 	if late || b.epoch != epoch {
 		b.behind, b.targeted = !b.order.closed, false

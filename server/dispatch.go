@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,6 +21,10 @@ type method struct {
 	family string
 	lane   rpc.Lane
 	begin  func(c *connection, family string, r rpc.Request) rpc.Reply
+	// feature, if not empty, can be switched off, and the method with it.
+	feature string
+	// operator: only whoever runs the executor may call it.
+	operator bool
 }
 
 // methods is everything that a client can ask for. To add one: its types in
@@ -27,16 +32,26 @@ type method struct {
 var methods map[string]method
 
 func init() {
+	const ordinary, control = rpc.LaneOrdinary, rpc.LaneControl
 	methods = map[string]method{
-		protocol.MethodInitialize:        {"", rpc.LaneOrdinary, handle((*connection).initialize)},
-		protocol.MethodEnvironmentInfo:   {"environment info", rpc.LaneControl, handle((*connection).environmentInfo)},
-		protocol.MethodEnvironmentStatus: {"environment status", rpc.LaneControl, handle((*connection).environmentStatus)},
-		protocol.MethodProcessStart:      {"exec", rpc.LaneOrdinary, handle((*connection).processStart)},
-		protocol.MethodProcessRead:       {"exec", rpc.LaneOrdinary, handle((*connection).processRead)},
-		protocol.MethodProcessWrite:      {"exec", rpc.LaneOrdinary, handle((*connection).processWrite)},
-		protocol.MethodProcessSignal:     {"exec", rpc.LaneControl, handle((*connection).processSignal)},
-		protocol.MethodProcessTerminate:  {"exec", rpc.LaneControl, handle((*connection).processTerminate)},
-		protocol.MethodProcessCloseStdin: {"exec", rpc.LaneOrdinary, handle((*connection).processCloseStdin)},
+		protocol.MethodInitialize:        {lane: ordinary, begin: handle((*connection).initialize)},
+		protocol.MethodEnvironmentInfo:   {family: "environment info", lane: control, begin: handle((*connection).environmentInfo)},
+		protocol.MethodEnvironmentStatus: {family: "environment status", lane: control, begin: handle((*connection).environmentStatus)},
+		protocol.MethodProcessStart:      {family: "exec", lane: ordinary, begin: handle((*connection).processStart)},
+		protocol.MethodProcessRead:       {family: "exec", lane: ordinary, begin: handle((*connection).processRead)},
+		protocol.MethodProcessWrite:      {family: "exec", lane: ordinary, begin: handle((*connection).processWrite)},
+		protocol.MethodProcessSignal:     {family: "exec", lane: control, begin: handle((*connection).processSignal)},
+		protocol.MethodProcessTerminate:  {family: "exec", lane: control, begin: handle((*connection).processTerminate)},
+
+		protocol.MethodProcessCloseStdin:    {family: "exec", lane: ordinary, begin: handle((*connection).closeStdin), feature: protocol.FeatureCloseStdin},
+		protocol.MethodProcessResize:        {family: "exec", lane: control, begin: handle((*connection).resize), feature: protocol.FeatureResize},
+		protocol.MethodProcessSendSignal:    {family: "exec", lane: control, begin: handle((*connection).sendSignal), feature: protocol.FeatureSignal},
+		protocol.MethodProcessTerminateTree: {family: "exec", lane: control, begin: handle((*connection).terminateTree), feature: protocol.FeatureTerminate},
+		protocol.MethodProcessList:          {lane: control, begin: handle((*connection).list), feature: protocol.FeatureList},
+
+		protocol.MethodSessionList:      {lane: control, begin: handle((*connection).sessionList), operator: true},
+		protocol.MethodObserve:          {lane: ordinary, begin: handle((*connection).observe), operator: true},
+		protocol.MethodSessionTerminate: {lane: control, begin: handle((*connection).sessionTerminate), operator: true},
 	}
 }
 
@@ -57,7 +72,7 @@ func handle[P any](handler func(c *connection, r rpc.Request, params *P) rpc.Rep
 
 // gate refuses methods of a family while the handshake is not done.
 func (c *connection) gate(family string) error {
-	switch c.handshake {
+	switch c.progress() {
 	case ready:
 		return nil
 	case attached:
@@ -68,6 +83,14 @@ func (c *connection) gate(family string) error {
 	return protocol.Errorf(protocol.CodeInvalidRequest,
 		"client must call initialize before using %s methods", family)
 }
+
+// role is who is at the other end of a connection.
+type role int
+
+const (
+	client   role = iota // of the protocol
+	operator             // who runs the executor, and may be a client besides
+)
 
 // handshake is how far a connection's handshake has come.
 type handshake int
@@ -81,17 +104,28 @@ const (
 // connection is one client's connection. It implements [rpc.Handler].
 //
 // Its fields are set while messages are handled one by one, and only read once
-// requests run side by side.
+// requests run side by side; the atomic ones at any time.
 type connection struct {
 	server     *Server
 	log        *slog.Logger
 	rpc        *rpc.Conn
-	handshake  handshake
+	from       role
+	pace       pace         // of what an operator observes
+	handshake  atomic.Int32 // a handshake
 	attachment atomic.Pointer[session.Attachment]
 }
 
-// Handshaking implements [rpc.Handler].
-func (c *connection) Handshaking() bool { return c.handshake != ready }
+// progress is how far the handshake has come.
+func (c *connection) progress() handshake { return handshake(c.handshake.Load()) }
+
+// Handshaking implements [rpc.Handler]. What an operator may ask for as such has
+// nothing to do with the handshake.
+func (c *connection) Handshaking(name string) bool {
+	if c.from == operator && (methods[name].operator || name == protocol.MethodProcessList) {
+		return false
+	}
+	return c.progress() != ready
+}
 
 // Lane implements [rpc.Handler].
 func (c *connection) Lane(name string) rpc.Lane { return methods[name].lane }
@@ -99,23 +133,28 @@ func (c *connection) Lane(name string) rpc.Lane { return methods[name].lane }
 // Begin implements [rpc.Handler].
 func (c *connection) Begin(_ context.Context, r rpc.Request) rpc.Reply {
 	m, known := methods[r.Method]
-	if !known {
+	// What is switched off is so for clients.
+	if !known || c.from != operator && (m.operator || m.feature != "" && !c.server.has(m.feature)) {
 		return rpc.Reply{Err: protocol.Errorf(protocol.CodeMethodNotFound,
 			"exec-server stub does not implement `%s` yet", r.Method)}
 	}
 	return m.begin(c, m.family, r)
 }
 
+// has tells whether a feature is not switched off.
+func (s *Server) has(feature string) bool { return slices.Contains(s.features, feature) }
+
 // Notification implements [rpc.Handler]. One ends the handshake, repeats do
 // nothing; the other opens the window of a process.
 func (c *connection) Notification(_ context.Context, name string, params jsontext.Value) error {
 	switch {
-	case name == protocol.NotificationInitialized && c.handshake == attached:
-		c.handshake = ready
+	case name == protocol.NotificationInitialized && c.progress() == attached:
+		c.handshake.Store(int32(ready))
 		return nil
-	case name == protocol.NotificationInitialized && c.handshake == ready:
+	case name == protocol.NotificationInitialized && c.progress() == ready:
 		return nil
-	case name == protocol.NotificationProcessWindow && c.handshake == ready:
+	case name == protocol.NotificationProcessWindow && c.progress() == ready &&
+		c.server.has(protocol.FeatureProcessWindow):
 		return c.processWindow(params)
 	}
 	return transport.ErrViolation

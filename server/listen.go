@@ -77,7 +77,7 @@ func (l *Listener) Serve() error {
 			return
 		}
 		defer l.server.connections.Done()
-		_ = l.server.serve(l.server.ctx, t)
+		_ = l.server.serve(l.server.ctx, t, client)
 	})
 }
 

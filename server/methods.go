@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/internal/process"
 	"github.com/airlock-exec/airlock/internal/rpc"
 	"github.com/airlock-exec/airlock/internal/session"
@@ -16,21 +18,20 @@ import (
 
 // initialize opens a session or resumes one.
 func (c *connection) initialize(_ rpc.Request, params *protocol.InitializeParams) rpc.Reply {
-	if c.handshake != connected {
+	if c.progress() != connected {
 		return rpc.Reply{Err: protocol.Errorf(protocol.CodeInvalidRequest,
 			"initialize may only be sent once per connection")}
 	}
 	attachment, err := c.attach(params)
 	// The session id would let a reader of the log take the session over.
-	log := c.log.With("client", params.ClientName[:min(len(params.ClientName), 100)],
-		"resumed", params.ResumeSessionID != nil)
+	log := c.log.With("client", clientName(params), "resumed", params.ResumeSessionID != nil)
 	if err != nil {
 		log.Warn("session refused")
 		return rpc.Reply{Err: err}
 	}
 	log.Info("session attached")
 	c.attachment.Store(attachment)
-	c.handshake = attached
+	c.handshake.Store(int32(attached))
 	return rpc.Reply{
 		Result: &protocol.InitializeResult{
 			SessionID:       attachment.Session().ID(),
@@ -40,10 +41,19 @@ func (c *connection) initialize(_ rpc.Request, params *protocol.InitializeParams
 	}
 }
 
+// clientName returns what a client calls itself, which may be long.
+func clientName(params *protocol.InitializeParams) string {
+	return strings.ToValidUTF8(params.ClientName[:min(len(params.ClientName), limits.ClientNameBytes)], "")
+}
+
 func (c *connection) attach(params *protocol.InitializeParams) (*session.Attachment, error) {
-	var options session.Options
-	if extra := params.Airlock; extra != nil {
-		options = session.Options{Window: extra.Window, Takeover: extra.Takeover}
+	options := session.Options{ClientName: clientName(params)}
+	// What is switched off has no effect, as if it were not known.
+	if extra := params.Airlock; extra != nil && c.server.has(protocol.FeatureProcessWindow) {
+		options.Window = extra.Window
+	}
+	if extra := params.Airlock; extra != nil && (c.from == operator || c.server.has(protocol.FeatureTakeover)) {
+		options.Takeover = extra.Takeover
 	}
 	if params.ResumeSessionID == nil {
 		return c.server.sessions.Create(peer{c.rpc}, options)
@@ -57,8 +67,11 @@ type peer struct{ *rpc.Conn }
 // Close implements [session.Peer]. A client that has lost its session is told so,
 // or it would try to get it back.
 func (p peer) Close(reason error) {
-	if errors.Is(reason, session.ErrTakenOver) {
+	switch {
+	case errors.Is(reason, session.ErrTakenOver):
 		reason = transport.ErrTakenOver
+	case errors.Is(reason, session.ErrEnded):
+		reason = transport.ErrEnded
 	}
 	p.Conn.Close(reason)
 }
@@ -106,9 +119,10 @@ func (c *connection) processStart(_ rpc.Request, params *protocol.StartParams) r
 	return rpc.Reply{Wait: func(context.Context) rpc.Reply {
 		// Nothing of the process is sent before the answer to its start.
 		reply := rpc.Reply{Sent: start.Announce}
-		if reply.Err = start.Run(); reply.Err == nil {
+		extra, err := start.Run()
+		if reply.Err = err; err == nil {
 			reply.Result = &protocol.StartResult{
-				ProcessID: params.ProcessID, SandboxType: new(protocol.SandboxNone),
+				ProcessID: params.ProcessID, SandboxType: new(protocol.SandboxNone), Airlock: extra,
 			}
 		}
 		return reply
@@ -147,10 +161,6 @@ func (c *connection) processWrite(_ rpc.Request, params *protocol.WriteParams) r
 		status, err := write.Wait(ctx)
 		return rpc.Reply{Result: &protocol.WriteResult{Status: status}, Err: err}
 	}}
-}
-
-func (c *connection) processCloseStdin(_ rpc.Request, params *protocol.CloseStdinParams) rpc.Reply {
-	return rpc.Reply{Result: &protocol.CloseStdinResult{}, Err: c.processes().CloseStdin(params)}
 }
 
 func (c *connection) processSignal(_ rpc.Request, params *protocol.SignalParams) rpc.Reply {

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -73,6 +74,9 @@ type Config struct {
 	// auto, is the strongest that works here; where another one does not, no
 	// process can be started. See [Server.Check].
 	Trees string
+	// Disable names features (see protocol.Features) that the executor shall not
+	// have. Names that are not known have no effect.
+	Disable []string
 	// OwnsProgram says that the program is there for this executor only. Then
 	// it may become the parent of orphans, if Trees gains by it, and reaps
 	// them, also as the first process of a container.
@@ -129,6 +133,9 @@ func (c Config) withDefaults() Config {
 type Server struct {
 	config   Config
 	info     protocol.EnvironmentInfo
+	features []string // those that are not switched off
+	began    time.Time
+	listen   atomic.Pointer[[]string] // where clients connect, if anybody can ask
 	spawner  *spawn.Spawner
 	warden   *warden.Warden
 	sessions *session.Registry
@@ -149,7 +156,11 @@ var ErrClosed = fmt.Errorf("the executor has been closed: %w", transport.ErrGoin
 // from. Its owner has to close it.
 func New(config Config) *Server {
 	s := &Server{config: config.withDefaults()}
-	s.info = discover.Environment(s.config.Version)
+	s.began = time.Now()
+	s.features = slices.DeleteFunc(protocol.Features(), func(name string) bool {
+		return slices.Contains(s.config.Disable, name)
+	})
+	s.info = discover.Environment(s.config.Version, s.features)
 	s.warden = warden.New(warden.Config{Logger: s.config.Logger})
 	s.spawner = spawn.New(spawn.Config{
 		Means:       tree.Means(s.config.Trees),
@@ -157,7 +168,9 @@ func New(config Config) *Server {
 		Registrar:   s.startWarden,
 		Logger:      s.config.Logger,
 	})
-	launcher := launch.New(os.Environ(), s.info.Shell.Path)
+	launcher := launch.New(launch.Config{
+		Env: os.Environ(), LoginShell: s.info.Shell.Path, Features: s.features,
+	})
 	spill := s.newSpill()
 	s.sessions = session.NewRegistry(session.Config{
 		TTL:         s.config.SessionTTL,
@@ -222,6 +235,15 @@ func (l *groupLauncher) Launch(ctx context.Context, params *protocol.StartParams
 	return l.Launcher.Launch(ctx, l.group, params, func(p *spawn.Process) spawn.Events { return adopt(p) })
 }
 
+// Usages implements [process.Launcher].
+func (*groupLauncher) Usages(children []process.Child) []spawn.Usage {
+	processes := make([]*spawn.Process, len(children))
+	for i, child := range children {
+		processes[i] = child.(*spawn.Process) // Launch has handed out nothing else
+	}
+	return spawn.Usages(processes)
+}
+
 // Close implements [process.Launcher].
 func (l *groupLauncher) Close() { _ = l.group.Close() } // it has been logged
 
@@ -243,7 +265,7 @@ func (s *Server) ServeStdio(ctx context.Context, r io.ReadCloser, w io.WriteClos
 		return ErrClosed
 	}
 	defer s.connections.Done()
-	return s.serve(ctx, transport.NewStdio(r, w))
+	return s.serve(ctx, transport.NewStdio(r, w), client)
 }
 
 // begin counts a connection, unless the server is closed.
@@ -265,18 +287,18 @@ func (s *Server) goServe(t transport.Conn) error {
 	}
 	go func() {
 		defer s.connections.Done()
-		_ = s.serve(s.ctx, t)
+		_ = s.serve(s.ctx, t, client)
 	}()
 	return nil
 }
 
 // serve runs one connection until it ends.
-func (s *Server) serve(ctx context.Context, t transport.Conn) error {
+func (s *Server) serve(ctx context.Context, t transport.Conn, from role) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
 
-	c := &connection{server: s}
+	c := &connection{server: s, from: from}
 	c.rpc = rpc.New(t, c, rpc.Config{
 		Concurrency:  s.config.ConcurrentRequests,
 		Calls:        limits.CallsInFlight,

@@ -12,7 +12,10 @@ import (
 	"github.com/airlock-exec/airlock/internal/transport"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	RunHelper() // a start with limits executes this program again
+	goleak.VerifyTestMain(m)
+}
 
 // wire is a client that speaks raw messages.
 type wire struct {
@@ -57,6 +60,16 @@ func dial(t *testing.T, s *Server) *wire {
 		t.Fatal(err)
 	}
 	return newWire(t, conn)
+}
+
+// dialURL connects over a socket.
+func dialURL(t *testing.T, url string) transport.Conn {
+	t.Helper()
+	conn, err := transport.Dial(t.Context(), url, transport.DialOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
 }
 
 func newWire(t *testing.T, conn transport.Conn) *wire {

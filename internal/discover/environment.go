@@ -14,8 +14,8 @@ import (
 )
 
 // Environment describes this host, from the executor's own environment. Version
-// is Airlock's own.
-func Environment(version string) protocol.EnvironmentInfo {
+// is Airlock's own; features are the additions of package protocol that it has.
+func Environment(version string, features []string) protocol.EnvironmentInfo {
 	shell := environ.LoginShell()
 	info := protocol.EnvironmentInfo{
 		Shell:                protocol.Shell{Name: shellName(shell), Path: shell},
@@ -25,12 +25,7 @@ func Environment(version string) protocol.EnvironmentInfo {
 		PrependPathDirs:      []protocol.PathURI{},
 		TemporaryDirectories: temporaryDirectories(),
 		TempDir:              uri(os.TempDir()),
-		Airlock: &protocol.AirlockInfo{
-			Version: version,
-			Features: []string{
-				protocol.FeatureCloseStdin, protocol.FeatureTakeover, protocol.FeatureProcessWindow,
-			},
-		},
+		Airlock:              &protocol.AirlockInfo{Version: version, Features: features},
 	}
 	if dir, err := os.Getwd(); err == nil {
 		info.CWD = new(uri(dir))

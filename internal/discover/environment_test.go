@@ -5,6 +5,7 @@ package discover
 import (
 	"os"
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,7 +19,7 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 	t.Setenv("SHELL", "/bin/zsh") // is not asked where there is an account database
 	t.Chdir(dir)
-	info := Environment("1.2.3")
+	info := Environment("1.2.3", []string{"takeover"})
 	if got := info.UserHomeDir.String(); got != "file:///home/somebody%20who%20is%20not%20there" {
 		t.Errorf("home %s", got)
 	}
@@ -31,11 +32,12 @@ func TestEnvironment(t *testing.T) {
 	if !regexp.MustCompile(`^sha256:[0-9a-f]{64}$`).MatchString(info.ProviderID) {
 		t.Errorf("provider %s", info.ProviderID)
 	}
-	if again := Environment("other").ProviderID; again != info.ProviderID {
+	if again := Environment("other", nil).ProviderID; again != info.ProviderID {
 		t.Errorf("provider %s, then %s", info.ProviderID, again)
 	}
-	if info.ExecutorVersion != protocol.CompatibleVersion || info.Airlock.Version != "1.2.3" {
-		t.Errorf("versions %s and %s", info.ExecutorVersion, info.Airlock.Version)
+	if info.ExecutorVersion != protocol.CompatibleVersion || info.Airlock.Version != "1.2.3" ||
+		!slices.Equal(info.Airlock.Features, []string{"takeover"}) {
+		t.Errorf("version %s, %+v", info.ExecutorVersion, info.Airlock)
 	}
 	if info.Capabilities != (protocol.Capabilities{}) {
 		t.Errorf("capabilities of what is not there: %+v", info.Capabilities)
@@ -52,7 +54,7 @@ func TestEnvironmentWithoutVariables(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	info := Environment("")
+	info := Environment("", nil)
 	if info.UserHomeDir != nil || len(info.TemporaryDirectories) != 0 || info.TempDir.String() != "file:///tmp" {
 		t.Errorf("%+v", info)
 	}

@@ -23,25 +23,37 @@ type Launch struct {
 // Stage is one step of a preparation. When ctx ends it fails with the cause.
 type Stage func(ctx context.Context, l *Launch) error
 
-// Launcher launches children.
-type Launcher struct {
-	stages []Stage
+// Config says how children are launched.
+type Config struct {
+	// Env is what children inherit, as far as a start's policy says so.
+	Env []string
+	// LoginShell is the SHELL of those with a terminal that have none.
+	LoginShell string
+	// Features are those of package protocol that starts may make use of.
+	Features []string
 }
 
-// New makes a launcher. Children inherit from base, as far as a start's policy
-// says so; loginShell is the SHELL of those with a terminal that have none.
-func New(base []string, loginShell string) *Launcher {
+// Launcher launches children.
+type Launcher struct {
+	features []string
+	stages   []Stage
+}
+
+// New makes a launcher.
+func New(config Config) *Launcher {
 	return &Launcher{
+		features: config.Features,
 		stages: []Stage{
 			command,
-			environment(base, loginShell),
+			environment(config.Env, config.LoginShell),
+			resources,
 		},
 	}
 }
 
 // Check refuses what can't be started, whatever the state of the host. The
 // order of the checks is that of the dialect.
-func (*Launcher) Check(params *protocol.StartParams) error {
+func (l *Launcher) Check(params *protocol.StartParams) error {
 	if proxy := params.NetworkProxy; proxy != nil && proxy.PolicyDecisionTimeoutMs != nil {
 		if *proxy.PolicyDecisionTimeoutMs == 0 {
 			return protocol.Errorf(protocol.CodeInvalidParams,
@@ -70,7 +82,7 @@ func (*Launcher) Check(params *protocol.StartParams) error {
 	if len(params.Argv) == 0 {
 		return protocol.Errorf(protocol.CodeInvalidParams, "argv must not be empty")
 	}
-	return nil
+	return l.checkExtra(params)
 }
 
 // checkConfinement refuses every confinement: a command that is to be confined
@@ -120,10 +132,6 @@ func (l *Launcher) Launch(ctx context.Context, group *spawn.Group, params *proto
 	return nil
 }
 
-// terminalSize is the size of every terminal: the dialect has no way to ask
-// for another.
-var terminalSize = spawn.Size{Rows: 24, Cols: 80}
-
 // command takes over what needs no preparation.
 func command(_ context.Context, l *Launch) error {
 	dir, err := workingDirectory(l.Params)
@@ -135,7 +143,13 @@ func command(_ context.Context, l *Launch) error {
 	l.Command.Dir = dir
 	l.Command.Stdin = l.Params.PipeStdin
 	if l.Params.TTY {
-		l.Command.TTY = &terminalSize
+		l.Command.TTY = &spawn.Size{Rows: terminalRows, Cols: terminalCols}
+	}
+	if extra := l.Params.Airlock; extra != nil {
+		l.Command.Stdin = l.Command.Stdin || extra.Stdin != nil
+		if extra.TerminalSize != nil {
+			*l.Command.TTY = spawn.Size{Rows: extra.TerminalSize.Rows, Cols: extra.TerminalSize.Cols}
+		}
 	}
 	return nil
 }
@@ -163,6 +177,8 @@ func wireError(err error) error {
 			kind = protocol.KindSpawnNotFound
 		case spawn.PermissionDenied:
 			kind = protocol.KindSpawnPermissionDenied
+		case spawn.Unenforceable:
+			return protocol.WithKind(protocol.CodeInvalidParams, protocol.KindLimitUnavailable, err.Error())
 		case spawn.Failed:
 		}
 	}

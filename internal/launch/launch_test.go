@@ -54,8 +54,11 @@ func TestCheckOrder(t *testing.T) {
 		{func(p *protocol.StartParams) { p.CWD = foreign }, "cwd URI `file://server/share` is not valid"},
 		{func(p *protocol.StartParams) { p.ShellSnapshot = &protocol.ShellSnapshot{} }, "`shellSnapshot`"},
 		{func(p *protocol.StartParams) { p.Argv = nil }, "argv must not be empty"},
+		{func(p *protocol.StartParams) {
+			p.Airlock = &protocol.StartExtra{TimeoutMs: new(uint64(1))}
+		}, "`airlock.timeoutMs` is switched off on this executor (feature processTimeouts)"},
 	}
-	l := New(nil, "")
+	l := New(Config{})
 	for i, fault := range faults {
 		params := startParams(t, func(p *protocol.StartParams) {
 			for j := len(faults) - 1; j >= i; j-- {
@@ -89,7 +92,7 @@ func (e *events) Exited(code int)           { e.code <- code }
 func (*events) Closed()                     {}
 
 func TestLaunch(t *testing.T) {
-	l := New([]string{"PATH=/usr/bin:/bin", "FROM=base"}, "")
+	l := New(Config{Env: []string{"PATH=/usr/bin:/bin", "FROM=base"}})
 	spawner := spawn.New(spawn.Config{Means: "group"})
 	t.Cleanup(spawner.Close)
 	group := spawner.NewGroup()

@@ -61,6 +61,8 @@ const (
 	// ProcessesPerSession bounds the processes of a session that are not yet
 	// forgotten, each of which holds up to RetainedBytes.
 	ProcessesPerSession = 4096
+	// ClientNameBytes is how much of what a client calls itself is kept.
+	ClientNameBytes = 100
 	// HeaderBytes bounds the header of an HTTP request.
 	HeaderBytes = 64 << 10
 )
@@ -113,6 +115,11 @@ const (
 	WriteIDBytes = 1 << 10
 	// ProcessIDBytes bounds the id of a process, which is in each of its events.
 	ProcessIDBytes = 64 << 10
+	// ListedArgvBytes is how much of the argv of a process lists tell.
+	ListedArgvBytes = 1 << 10
+	// ListBytes bounds one answer to a list, by what the names in it take. JSON
+	// may make six bytes of one, of which some clients take 16 MiB.
+	ListBytes = 2 << 20
 	// CallbackProcessIDBytes bounds the id of a process whose network requests
 	// the client decides. The dialect's value.
 	CallbackProcessIDBytes = 256
@@ -146,6 +153,11 @@ const (
 	// requests can't be taken: then it is closed, so that its session can be
 	// used by another one.
 	PauseTimeout = 90 * time.Second
+	// TerminateGrace bounds what a client may give a process to end by itself.
+	TerminateGrace = time.Hour
+	// ProcessTimeout bounds what a client may ask a process to be ended after:
+	// a year is as good as never, and a mistake is told.
+	ProcessTimeout = 366 * 24 * time.Hour
 	// ConnectTimeout bounds how long a client waits for a connection, as it
 	// does for the answer to initialize.
 	ConnectTimeout = 10 * time.Second

@@ -25,10 +25,14 @@ type fakeChild struct {
 	input       []byte
 	full        chan struct{} // not nil: Write blocks until it is closed
 	stdinClosed bool
-	interrupted int
+	signals     []spawn.Signal
+	size        spawn.Size
+	graces      []time.Duration // of terminations
+	stubborn    bool            // SIGTERM is ignored
+	exceeded    spawn.Exceeded
 	killed      chan struct{} // closed by Kill
 	killOnce    sync.Once
-	interrupt   error
+	signalError error
 	ended       bool
 }
 
@@ -58,12 +62,48 @@ func (c *fakeChild) CloseStdin() {
 	c.stdinClosed = true
 }
 
-func (c *fakeChild) Interrupt() error {
+func (c *fakeChild) Signal(sig spawn.Signal) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.interrupted++
-	return c.interrupt
+	c.signals = append(c.signals, sig)
+	return c.signalError == nil && !c.ended, c.signalError
 }
+
+func (c *fakeChild) PID() int { return 4711 }
+
+func (c *fakeChild) Resize(size spawn.Size) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.size = size
+	return c.signalError
+}
+
+// Terminate ends the child as SIGTERM does, or as SIGKILL after the grace.
+func (c *fakeChild) Terminate(ctx context.Context, grace time.Duration) (killed, survivors []int) {
+	c.mu.Lock()
+	c.graces = append(c.graces, grace)
+	stubborn := c.stubborn
+	c.mu.Unlock()
+	if !stubborn && grace > 0 {
+		c.killOnce.Do(func() {
+			close(c.killed)
+			c.end(143)
+		})
+		return []int{c.PID()}, []int{}
+	}
+	select {
+	case <-time.After(grace):
+	case <-ctx.Done():
+	}
+	c.Kill()
+	return []int{c.PID()}, []int{}
+}
+
+func (c *fakeChild) Mechanisms() spawn.Mechanisms {
+	return spawn.Mechanisms{Memory: "cgroup2", OpenFiles: "rlimit"}
+}
+
+func (c *fakeChild) Exceeded() spawn.Exceeded { return c.exceeded }
 
 // Kill ends the child as SIGKILL does, unless it has ended.
 func (c *fakeChild) Kill() {
@@ -101,6 +141,15 @@ type fakeLauncher struct {
 	// gate, if not nil, holds launches until it is closed or they are canceled.
 	gate     chan struct{}
 	children chan *fakeChild
+}
+
+// Usages implements Launcher.
+func (l *fakeLauncher) Usages(children []Child) []spawn.Usage {
+	usages := make([]spawn.Usage, len(children))
+	for i := range children {
+		usages[i] = spawn.Usage{Processes: 3, CPU: 1500 * time.Millisecond, MemoryBytes: 4096}
+	}
+	return usages
 }
 
 // Close implements Launcher.
@@ -144,11 +193,17 @@ func newRig(t *testing.T) *rig {
 // start starts a process with a standard input and returns its child.
 func (r *rig) start(id string) *fakeChild {
 	r.Helper()
-	s, err := r.table.Start(&protocol.StartParams{ProcessID: id, PipeStdin: true})
+	return r.startWith(&protocol.StartParams{ProcessID: id, PipeStdin: true})
+}
+
+// startWith starts a process and returns its child.
+func (r *rig) startWith(params *protocol.StartParams) *fakeChild {
+	r.Helper()
+	s, err := r.table.Start(params)
 	if err != nil {
 		r.Fatal(err)
 	}
-	if err := s.Run(); err != nil {
+	if _, err := s.Run(); err != nil {
 		r.Fatal(err)
 	}
 	s.Announce()
@@ -158,7 +213,10 @@ func (r *rig) start(id string) *fakeChild {
 // run runs a start in the background.
 func run(s *Starting) <-chan error {
 	done := make(chan error, 1)
-	go func() { done <- s.Run() }()
+	go func() {
+		_, err := s.Run()
+		done <- err
+	}()
 	return done
 }
 

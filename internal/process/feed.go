@@ -10,6 +10,7 @@ import (
 	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/internal/outlog"
 	"github.com/airlock-exec/airlock/internal/spawn"
+	"github.com/airlock-exec/airlock/protocol"
 )
 
 // EventKind is what an [Event] tells.
@@ -33,6 +34,8 @@ type Event struct {
 	Data   []byte
 	// ExitCode of an exited event.
 	ExitCode int32
+	// Reason, if not empty, is why the process has been ended.
+	Reason protocol.EndReason
 	// Gap is set if events right before this one have been dropped.
 	Gap *outlog.Gap
 }
@@ -166,6 +169,7 @@ func (c *cursor) take() (Event, bool) {
 	}
 	event := Event{ProcessID: p.id, Seq: c.sent + 1, ExitCode: p.exitCode}
 	next, exitSeq, closeSeq := p.nextSeq, p.exitSeq, p.closeSeq
+	reason, reasonSeq := p.reason, p.reasonSeq
 	p.mu.Unlock()
 
 	// Output may have to be fetched from a file.
@@ -189,6 +193,9 @@ func (c *cursor) take() (Event, bool) {
 		event.Kind = EventExited
 	case closeSeq:
 		event.Kind = EventClosed
+	}
+	if event.Seq == reasonSeq {
+		event.Reason = reason
 	}
 
 	defer p.trim()

@@ -72,7 +72,7 @@ func TestNothingBeforeTheAnswer(t *testing.T) {
 		r := newRig(t)
 		f := r.table.Attach(0)
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p"})
-		if err := s.Run(); err != nil {
+		if _, err := s.Run(); err != nil {
 			t.Fatal(err)
 		}
 		child := <-r.launcher.children

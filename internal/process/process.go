@@ -11,19 +11,6 @@ import (
 	"github.com/airlock-exec/airlock/protocol"
 )
 
-// Child is what a process needs of the operating system's process.
-type Child interface {
-	// Write writes to standard input or the terminal; it blocks.
-	Write(p []byte) error
-	// CloseStdin ends standard input.
-	CloseStdin()
-	// Interrupt sends what Ctrl-C sends to the process group.
-	Interrupt() error
-	// Kill kills the process and all that it has started, and gives up its
-	// streams.
-	Kill()
-}
-
 // state is where a process is in its life.
 type state int
 
@@ -40,7 +27,10 @@ type Process struct {
 	table       *Table
 	hasStdin    bool // that can be written to
 	hasTerminal bool
-	cancel      func() // ends the preparation
+	cancel      func()                  // ends the preparation
+	about       about                   // for lists
+	limits      *protocol.ProcessLimits // that were asked for
+	number      uint64                  // in the order of the starts
 
 	mu    sync.Mutex
 	state state
@@ -56,7 +46,14 @@ type Process struct {
 	exitSeq   uint64 // 0 before
 	exitCode  int32
 	closeSeq  uint64 // 0 before
-	cursor    *cursor
+	// reason is why we have ended the process, if we have; reasonSeq is the
+	// number of the event that tells, 0 before.
+	reason      protocol.EndReason
+	reasonSeq   uint64
+	outputBytes [spawn.Terminal + 1]uint64 // by stream
+	timeouts    timeouts
+	termination *termination // under way; nil if there is none
+	cursor      *cursor
 	// news, if not nil, is closed at the next event, for those who wait.
 	news chan struct{}
 	// room, if not nil, is closed when more output may be read.
@@ -67,11 +64,19 @@ type Process struct {
 var _ spawn.Events = (*Process)(nil)
 
 func newProcess(t *Table, params *protocol.StartParams, cancel func()) *Process {
-	return &Process{
+	p := &Process{
 		id: params.ProcessID, table: t, cancel: cancel, nextSeq: 1,
 		hasStdin: params.TTY || params.PipeStdin, hasTerminal: params.TTY,
-		log: outlog.New(t.config.Log),
+		about: describe(params), log: outlog.New(t.config.Log),
 	}
+	if extra := params.Airlock; extra != nil {
+		p.limits = extra.Limits
+		p.timeouts.set(extra)
+		if extra.Stdin != nil {
+			p.stdin.give(*extra.Stdin)
+		}
+	}
+	return p
 }
 
 // moveTo changes the state. States only ever follow in order. The caller holds
@@ -83,8 +88,8 @@ func (p *Process) moveTo(s state) {
 	p.state = s
 }
 
-// number takes the next sequence number. The caller holds the lock.
-func (p *Process) number() uint64 {
+// nextNumber takes the next sequence number. The caller holds the lock.
+func (p *Process) nextNumber() uint64 {
 	seq := p.nextSeq
 	p.nextSeq++
 	return seq
@@ -132,6 +137,10 @@ func (p *Process) adopt(child Child) spawn.Events {
 	p.child = child
 	if !p.removed {
 		p.moveTo(running)
+		p.startTimeouts()
+		if p.stdin.closing { // all of it is known
+			p.wakeWriter()
+		}
 	}
 	return p
 }
@@ -163,10 +172,19 @@ func (p *Process) Admit(stop <-chan struct{}) {
 			p.room = make(chan struct{})
 		}
 		room := p.room
+		p.timeouts.held++
 		p.mu.Unlock()
+		open := true
 		select {
 		case <-room:
 		case <-stop:
+			open = false
+		}
+		p.mu.Lock()
+		p.timeouts.held--
+		p.timeouts.active()
+		p.mu.Unlock()
+		if !open {
 			return
 		}
 	}
@@ -205,10 +223,12 @@ func (p *Process) record(stream spawn.Stream, b []byte) (trim bool) {
 	if p.state == closed {
 		return false
 	}
+	p.timeouts.active()
+	p.outputBytes[stream] += uint64(len(b))
 	// While the feed is behind, what comes goes into the chunk it has not seen.
 	behind := p.cursor == nil || p.cursor.sent+1 < p.nextSeq
 	if !behind || !p.log.Grow(p.nextSeq-1, stream, b) {
-		p.outputSeq = p.number()
+		p.outputSeq = p.nextNumber()
 		p.log.Append(p.outputSeq, stream, b)
 		p.happened()
 	}
@@ -235,8 +255,14 @@ func (p *Process) Exited(code int) {
 		return // an orphan, which was never heard of
 	}
 	p.moveTo(exited)
-	p.exitSeq = p.number()
+	p.exitSeq = p.nextNumber()
 	p.exitCode = int32(code)
+	if p.reason == "" && code != 0 {
+		p.reason = exceeded(p.child)
+	}
+	if p.reason != "" {
+		p.reasonSeq = p.exitSeq
+	}
 	p.happened()
 }
 
@@ -249,7 +275,11 @@ func (p *Process) Closed() {
 		return
 	}
 	p.moveTo(closed)
-	p.closeSeq = p.number()
+	p.closeSeq = p.nextNumber()
+	if p.reason != "" && p.reasonSeq == 0 {
+		p.reasonSeq = p.closeSeq
+	}
+	p.timeouts.stop()
 	p.stdin.end()
 	p.happened()
 	if !p.removed {
@@ -281,6 +311,7 @@ func (p *Process) remove() Child {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.removed = true
+	p.timeouts.stop()
 	if p.retention != nil {
 		p.retention.Stop()
 	}

@@ -13,8 +13,9 @@ import (
 
 // PendingRead is a read that found no news.
 type PendingRead struct {
-	p      *Process
-	params *protocol.ReadParams
+	p        *Process
+	params   *protocol.ReadParams
+	observer bool
 }
 
 // Reading is the outcome of [Table.Read].
@@ -30,14 +31,19 @@ type Reading struct {
 
 // Read returns retained output and the state of a process. If there is no news
 // and params allow for some time, it returns what waits for it instead.
-func (t *Table) Read(params *protocol.ReadParams) (Reading, error) {
+func (t *Table) Read(params *protocol.ReadParams) (Reading, error) { return t.read(params, false) }
+
+// Observe is [Table.Read] without any effect on what the feed hands out.
+func (t *Table) Observe(params *protocol.ReadParams) (Reading, error) { return t.read(params, true) }
+
+func (t *Table) read(params *protocol.ReadParams, observer bool) (Reading, error) {
 	p := t.find(params.ProcessID)
 	if p == nil {
 		return Reading{}, errUnknown(params.ProcessID)
 	}
-	reading, news, err := p.look(params)
+	reading, news, err := p.look(params, observer)
 	if err == nil && !news && params.WaitMs != nil && *params.WaitMs > 0 {
-		return Reading{Pending: &PendingRead{p, params}}, nil
+		return Reading{Pending: &PendingRead{p, params, observer}}, nil
 	}
 	return reading, err
 }
@@ -66,7 +72,7 @@ func (r *PendingRead) Wait(ctx context.Context, hurry <-chan struct{}) error {
 
 // Read returns what there is to read now.
 func (r *PendingRead) Read() (Reading, error) {
-	reading, _, err := r.p.look(r.params)
+	reading, _, err := r.p.look(r.params, r.observer)
 	return reading, err
 }
 
@@ -83,8 +89,9 @@ func milliseconds(n uint64) time.Duration {
 	return time.Duration(min(n, math.MaxInt64/uint64(time.Millisecond))) * time.Millisecond
 }
 
-// look returns what a read can have now, and whether there is any news in it.
-func (p *Process) look(params *protocol.ReadParams) (reading Reading, news bool, err error) {
+// look returns what a read can have now, and whether there is any news in it. An
+// observer's has no effect on the feed.
+func (p *Process) look(params *protocol.ReadParams, observer bool) (reading Reading, news bool, err error) {
 	after, most := afterSeq(params), params.MaxBytes
 	p.mu.Lock()
 	switch {
@@ -103,9 +110,10 @@ func (p *Process) look(params *protocol.ReadParams) (reading Reading, news bool,
 		result.ExitCode = new(p.exitCode)
 	}
 	cautious := p.cursor
-	if cautious != nil && !cautious.cautious {
+	if cautious != nil && (observer || !cautious.cautious) {
 		cautious = nil
 	}
+	reason, reasonSeq, exitSeq, closeSeq := p.reason, p.reasonSeq, p.exitSeq, p.closeSeq
 	p.mu.Unlock()
 
 	if cautious != nil && most == nil {
@@ -119,6 +127,12 @@ func (p *Process) look(params *protocol.ReadParams) (reading Reading, news bool,
 	reading.Result = result
 	if stopped && params.MaxBytes == nil {
 		p.hide(result)
+	}
+	switch {
+	case result.Exited && exitSeq == reasonSeq:
+		readExtra(result).Reason = reason
+	case result.Closed && closeSeq == reasonSeq:
+		readExtra(result).CloseReason = reason
 	}
 	if cautious != nil {
 		reading.Sent = func() { p.caughtUp(cautious, after, stopped && params.MaxBytes == nil) }
@@ -193,9 +207,18 @@ func (p *Process) collect(result *protocol.ReadResult, after uint64, most *uint6
 	}
 	if read.Gap != nil {
 		first, dropped := DescribeGap(read.Gap, result.NextSeq)
-		result.Airlock = &protocol.ReadExtra{FirstSeq: first, DroppedBytes: dropped}
+		extra := readExtra(result)
+		extra.FirstSeq, extra.DroppedBytes = first, dropped
 	}
 	return read.Stopped
+}
+
+// readExtra returns where a result tells what is ours.
+func readExtra(result *protocol.ReadResult) *protocol.ReadExtra {
+	if result.Airlock == nil {
+		result.Airlock = &protocol.ReadExtra{}
+	}
+	return result.Airlock
 }
 
 // DescribeGap returns what the wire tells of a gap: the oldest number that can

@@ -107,12 +107,21 @@ func (p *Process) accept(id string, data []byte) {
 		delete(in.accepted, in.order[0])
 		in.order = in.order[1:]
 	}
+	p.timeouts.active()
 	if in.ended || len(data) == 0 {
 		return
 	}
 	in.queue = append(in.queue, data)
 	in.bytes += len(data)
 	p.wakeWriter()
+}
+
+// give queues all that there will be, before there is a child.
+func (in *stdin) give(data []byte) {
+	if len(data) > 0 {
+		in.queue, in.bytes = [][]byte{data}, len(data)
+	}
+	in.closing = true
 }
 
 // wakeWriter makes the writer look at the queue. The caller holds the lock.
@@ -142,11 +151,13 @@ func (t *Table) CloseStdin(params *protocol.CloseStdinParams) error {
 	case p.hasTerminal:
 		return protocol.Errorf(protocol.CodeInvalidParams,
 			"process %s has a terminal, which has no end: write its end-of-file character (Ctrl-D, \\x04) instead", p.id)
-	case !p.hasStdin, in.closing, in.failed, in.ended:
+	case !p.hasStdin, in.closing:
 		return nil
 	}
-	in.closing = true
-	p.wakeWriter()
+	in.closing = true // also when nobody reads any more: later writes are refused
+	if !in.failed && !in.ended {
+		p.wakeWriter()
+	}
 	return nil
 }
 

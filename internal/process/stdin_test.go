@@ -45,7 +45,7 @@ func TestWriteWithoutStdin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p"})
-		if err := s.Run(); err != nil {
+		if _, err := s.Run(); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.write("p", "w", "x"); got != protocol.WriteStdinClosed {
@@ -227,7 +227,7 @@ func TestCloseStdinOfATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p", TTY: true})
-		if err := s.Run(); err != nil {
+		if _, err := s.Run(); err != nil {
 			t.Fatal(err)
 		}
 		err := r.table.CloseStdin(&protocol.CloseStdinParams{ProcessID: "p"})

@@ -20,6 +20,9 @@ type Launcher interface {
 	// for whom it reports to; if and only if Launch returns no error. When ctx
 	// ends while there is no child yet, it fails with the cause.
 	Launch(ctx context.Context, params *protocol.StartParams, adopt func(Child) spawn.Events) error
+	// Usages returns what each of these children, and all that it has started,
+	// uses now.
+	Usages(children []Child) []spawn.Usage
 	// Close ends all children, and what those that have ended have left
 	// behind. It gives up what does not die.
 	Close()
@@ -39,11 +42,12 @@ type Config struct {
 type Table struct {
 	config   Config
 	launcher Launcher
-	tasks    sync.WaitGroup // starts and writers under way
+	tasks    sync.WaitGroup // starts, writers and terminations under way
 	open     sync.WaitGroup // children that have not closed
 
 	mu        sync.Mutex
 	processes map[string]*Process
+	started   uint64 // starts so far, to number them
 	feed      *Feed
 	closed    bool
 }
@@ -78,12 +82,15 @@ func (t *Table) Start(params *protocol.StartParams) (*Starting, error) {
 }
 
 // Run does the rest of the start, and returns when the program has been executed
-// or why it has not. It does not end with the request that asked for it:
+// or why it has not. What it returns besides is nil if there is nothing to tell. It does not end with the request that asked for it:
 // terminating the process or closing the table cancels it.
-func (s *Starting) Run() error {
+func (s *Starting) Run() (*protocol.StartResultExtra, error) {
 	defer s.p.table.tasks.Done()
 	defer s.p.cancel()
-	return s.run()
+	if err := s.run(); err != nil {
+		return nil, err
+	}
+	return s.p.startExtra(), nil
 }
 
 // reserve takes the id for a process that is to be launched.
@@ -101,6 +108,8 @@ func (t *Table) reserve(p *Process) error {
 			len(t.processes))
 	}
 	t.processes[p.id] = p
+	t.started++
+	p.number = t.started
 	if t.feed != nil {
 		p.cursor = newCursor(t.feed, p, 0)
 	}
@@ -152,57 +161,6 @@ func (t *Table) forget(p *Process) {
 	if child := p.remove(); child != nil {
 		child.Kill()
 	}
-}
-
-// Signal interrupts the process group of a running process. Others are left
-// alone.
-func (t *Table) Signal(params *protocol.SignalParams) error {
-	p := t.find(params.ProcessID)
-	if p == nil {
-		return nil
-	}
-	p.mu.Lock()
-	child := p.child
-	if p.state != running {
-		child = nil
-	}
-	p.mu.Unlock()
-	if child == nil {
-		return nil
-	}
-	if err := child.Interrupt(); err != nil {
-		return protocol.Errorf(protocol.CodeInternal, "failed to signal process: %v", err)
-	}
-	return nil
-}
-
-// Terminate kills a process that has not exited, and reports whether there was
-// one to kill.
-func (t *Table) Terminate(params *protocol.TerminateParams) bool {
-	p := t.find(params.ProcessID)
-	if p == nil {
-		return false
-	}
-	p.mu.Lock()
-	was, child := p.state, p.child
-	switch was {
-	case starting:
-		p.removed = true
-	case running:
-		p.stdin.fail()
-	case exited, closed:
-	}
-	p.mu.Unlock()
-	switch was {
-	case starting:
-		p.cancel()
-		t.forget(p)
-	case running:
-		child.Kill()
-	case exited, closed:
-		return false
-	}
-	return true
 }
 
 // Attach makes a feed of all events from now on, in place of an earlier one. If

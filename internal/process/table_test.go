@@ -284,7 +284,8 @@ func TestFailedStartFreesTheID(t *testing.T) {
 		r := newRig(t)
 		r.launcher.fail = protocol.WithKind(protocol.CodeInternal, protocol.KindSpawnNotFound, "not there")
 		s, _ := r.table.Start(&protocol.StartParams{ProcessID: "p"})
-		wantError(t, s.Run(), protocol.CodeInternal, "not there")
+		_, err := s.Run()
+		wantError(t, err, protocol.CodeInternal, "not there")
 		r.launcher.fail = nil
 		r.start("p")
 	})
@@ -335,14 +336,14 @@ func TestSignal(t *testing.T) {
 		signal := func() error {
 			return r.table.Signal(&protocol.SignalParams{ProcessID: "p", Signal: protocol.SignalInterrupt})
 		}
-		if err := signal(); err != nil || child.interrupted != 1 {
-			t.Errorf("%d signals, error %v", child.interrupted, err)
+		if err := signal(); err != nil || len(child.signals) != 1 {
+			t.Errorf("%d signals, error %v", len(child.signals), err)
 		}
-		child.interrupt = errors.New("no permission")
+		child.signalError = errors.New("no permission")
 		wantError(t, signal(), protocol.CodeInternal, "failed to signal process: no permission")
 		child.events.Exited(0)
-		if err := signal(); err != nil || child.interrupted != 2 {
-			t.Errorf("%d signals, error %v", child.interrupted, err)
+		if err := signal(); err != nil || len(child.signals) != 2 {
+			t.Errorf("%d signals, error %v", len(child.signals), err)
 		}
 		child.events.Closed()
 	})

@@ -56,8 +56,9 @@ type Reply struct {
 
 // Handler does what a peer asks for.
 type Handler interface {
-	// Handshaking tells whether messages are still handled one by one.
-	Handshaking() bool
+	// Handshaking tells whether messages are still handled one by one; requests
+	// of some methods may be exempt.
+	Handshaking(method string) bool
 	// Lane says where requests of a method wait. It is called for each one.
 	Lane(method string) Lane
 	// Begin starts a request. Within a lane it is called in order of arrival,
@@ -232,7 +233,7 @@ func (c *Conn) receive(ctx context.Context, lanes *lanes, data []byte) error {
 		}
 		lane = c.handler.Lane(m.Method)
 	}
-	if c.handler.Handshaking() || lane == LaneNone && c.config.Concurrency > 1 {
+	if c.handler.Handshaking(m.Method) || lane == LaneNone && c.config.Concurrency > 1 {
 		c.finish(ctx, waiting.id, c.begin(ctx, waiting))
 	} else {
 		c.wait(lanes.of(lane), waiting)

@@ -78,7 +78,7 @@ type testHandler struct {
 	begun []string
 }
 
-func (h *testHandler) Handshaking() bool { return h.handshaking }
+func (h *testHandler) Handshaking(string) bool { return h.handshaking }
 
 func (h *testHandler) Lane(method string) Lane {
 	switch method {

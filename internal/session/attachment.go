@@ -77,6 +77,12 @@ func appendEvent(dst []byte, e process.Event) []byte {
 		first, dropped := process.DescribeGap(e.Gap, e.Seq)
 		extra = &protocol.EventExtra{FirstSeq: first, DroppedBytes: dropped}
 	}
+	if e.Reason != "" {
+		if extra == nil {
+			extra = &protocol.EventExtra{}
+		}
+		extra.Reason = e.Reason
+	}
 	switch e.Kind {
 	case process.EventExited:
 		return protocol.AppendNotification(dst, protocol.NotificationProcessExited,

@@ -36,6 +36,8 @@ type Options struct {
 	Window uint64
 	// Takeover lets a resume take the session from another peer.
 	Takeover bool
+	// ClientName is what the peer calls itself.
+	ClientName string
 }
 
 // Config is how sessions are kept.
@@ -55,17 +57,22 @@ type Registry struct {
 
 	mu       sync.Mutex
 	sessions map[string]*Session
+	made     uint64 // sessions so far, to number them
 	closed   bool
 }
 
 // Session is one client's processes, across its connections.
 type Session struct {
-	id    string
-	table *process.Table
+	id      string
+	table   *process.Table
+	number  uint64 // in the order of their making
+	created time.Time
 
 	// Guarded by the lock of the registry.
 	attachment *Attachment // nil while detached
 	expiry     *time.Timer // nil while attached
+	changed    time.Time   // when it was attached or detached last
+	clientName string
 }
 
 // ID returns the id by which the session can be resumed.
@@ -96,7 +103,11 @@ func (r *Registry) Create(peer Peer, options Options) (*Attachment, error) {
 			"this executor has %d sessions, as many as it may: close some, or wait until detached ones expire",
 			len(r.sessions))
 	}
-	s := &Session{id: protocol.NewUUID().String(), table: r.config.NewTable()}
+	r.made++
+	s := &Session{
+		id: protocol.NewUUID().String(), table: r.config.NewTable(),
+		number: r.made, created: time.Now(),
+	}
 	r.sessions[s.id] = s
 	return r.attach(s, peer, options), nil
 }
@@ -132,6 +143,8 @@ func (r *Registry) Resume(id string, peer Peer, options Options) (*Attachment, e
 // attach makes the attachment of a session. The caller holds the lock.
 func (r *Registry) attach(s *Session, peer Peer, options Options) *Attachment {
 	s.attachment = newAttachment(r, s, peer, options.Window)
+	s.changed = time.Now()
+	s.clientName = options.ClientName
 	return s.attachment
 }
 
@@ -144,6 +157,7 @@ func (r *Registry) detach(s *Session, a *Attachment) {
 		return
 	}
 	s.attachment = nil
+	s.changed = time.Now()
 	var expiry *time.Timer
 	expiry = time.AfterFunc(r.config.TTL, func() { r.expire(s, &expiry) })
 	s.expiry = expiry

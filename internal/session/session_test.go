@@ -25,11 +25,21 @@ type child struct {
 	events spawn.Events
 	once   sync.Once
 	killed bool
+	// exceeded is the limit that it will have gone beyond.
+	exceeded spawn.Exceeded
 }
 
-func (*child) Write([]byte) error { return nil }
-func (*child) CloseStdin()        {}
-func (*child) Interrupt() error   { return nil }
+func (*child) PID() int                            { return 1 }
+func (*child) Write([]byte) error                  { return nil }
+func (*child) CloseStdin()                         {}
+func (*child) Resize(spawn.Size) error             { return nil }
+func (*child) Signal(spawn.Signal) (bool, error)   { return true, nil }
+func (*child) Mechanisms() (none spawn.Mechanisms) { return none }
+func (c *child) Exceeded() spawn.Exceeded          { return c.exceeded }
+func (c *child) Terminate(context.Context, time.Duration) (killed, survivors []int) {
+	c.Kill()
+	return []int{1}, []int{}
+}
 func (c *child) Kill() {
 	c.once.Do(func() {
 		c.killed = true
@@ -41,8 +51,9 @@ func (c *child) Kill() {
 // launcher remembers the newest child.
 type launcher struct{ newest *child }
 
-func (*launcher) Close()                            {}
-func (*launcher) Check(*protocol.StartParams) error { return nil }
+func (*launcher) Close()                               {}
+func (*launcher) Usages([]process.Child) []spawn.Usage { return nil }
+func (*launcher) Check(*protocol.StartParams) error    { return nil }
 func (l *launcher) Launch(_ context.Context, _ *protocol.StartParams, adopt func(process.Child) spawn.Events) error {
 	l.newest = &child{}
 	l.newest.events = adopt(l.newest)
@@ -119,11 +130,34 @@ func (r *rig) start(a *Attachment, id string) *child {
 	if err != nil {
 		r.Fatal(err)
 	}
-	if err := s.Run(); err != nil {
+	if _, err := s.Run(); err != nil {
 		r.Fatal(err)
 	}
 	s.Announce()
 	return r.launcher.newest
+}
+
+// TestReason: the exit tells why, if it was a limit.
+func TestReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		p := &peer{}
+		a := r.create(p)
+		a.Announce()
+		child := r.start(a, "p")
+		child.exceeded = spawn.ExceededMemory
+		child.Kill()
+		synctest.Wait()
+		want := []string{
+			`{"method":"process/exited","params":{"processId":"p","seq":1,"exitCode":137,"sandboxDenied":false,"airlock":{"reason":"memory"}}}`,
+			`{"method":"process/closed","params":{"processId":"p","seq":2}}`,
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if diff := cmp.Diff(want, p.told); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 func TestNotifications(t *testing.T) {

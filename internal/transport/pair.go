@@ -44,12 +44,15 @@ func (c *pairConn) Write(batch [][]byte) error {
 }
 
 // Close ends both directions. What this side has not yet read is dropped. Of the
-// reasons, the other side is told ErrTakenOver only.
+// reasons, the other side is told ErrTakenOver and ErrEnded only.
 func (c *pairConn) Close(reason error) {
 	c.closing.Do(func() {
 		why := ErrClosed
-		if errors.Is(reason, ErrTakenOver) {
+		switch {
+		case errors.Is(reason, ErrTakenOver):
 			why = ErrTakenOver
+		case errors.Is(reason, ErrEnded):
+			why = ErrEnded
 		}
 		c.out.close(false, why)
 		c.in.close(true, ErrClosed)

@@ -60,6 +60,8 @@ var (
 	ErrGoingAway = errors.New("going away")
 	// ErrTakenOver: another connection has taken what this one was for.
 	ErrTakenOver = errors.New("taken over by another connection")
+	// ErrEnded: whoever runs the other side has ended what this one was for.
+	ErrEnded = errors.New("ended by the operator")
 	// ErrPingTimeout: the peer has not been heard of for too long.
 	ErrPingTimeout = errors.New("peer does not answer pings")
 )

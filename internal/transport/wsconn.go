@@ -22,9 +22,10 @@ const (
 	keptBuffer = 1 << 20
 	// firstBuffer is the smallest one.
 	firstBuffer = 4 << 10
-	// statusTakenOver is the status of ErrTakenOver, of those that RFC 6455
-	// leaves to applications.
+	// statusTakenOver and statusEnded are the status of ErrTakenOver and
+	// ErrEnded, of those that RFC 6455 leaves to applications.
 	statusTakenOver websocket.StatusCode = 4001
+	statusEnded     websocket.StatusCode = 4002
 )
 
 // wsConn is a WebSocket, on either side.
@@ -99,6 +100,8 @@ func (c *wsConn) Read() ([]byte, error) {
 		c.end(ErrInvalidUTF8, websocket.StatusInvalidFramePayloadData)
 	case websocket.CloseStatus(err) == statusTakenOver:
 		c.end(fmt.Errorf("%w: %w", ErrTakenOver, err), 0)
+	case websocket.CloseStatus(err) == statusEnded:
+		c.end(fmt.Errorf("%w: %w", ErrEnded, err), 0)
 	case errors.Is(err, websocket.ErrMessageTooBig): // the library has told the peer
 		c.end(ErrMessageTooBig, 0)
 	default:
@@ -181,6 +184,8 @@ func closeStatus(reason error) websocket.StatusCode {
 		return websocket.StatusGoingAway
 	case errors.Is(reason, ErrTakenOver):
 		return statusTakenOver
+	case errors.Is(reason, ErrEnded):
+		return statusEnded
 	case errors.Is(reason, ErrViolation):
 		return websocket.StatusProtocolError
 	case errors.Is(reason, ErrMessageTooBig):

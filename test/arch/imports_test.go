@@ -39,6 +39,11 @@ var layers = []layer{
 		only: []string{"internal/helper"}, // whatever it imports is executed at every start
 	},
 	{
+		path: "test/conformance",
+		job:  "judges any exec-server by its answers",
+		only: []string{}, // a fault of ours must not hide in code that both ends share
+	},
+	{
 		path: "client",
 		job:  "the public Go client",
 		never: map[string]string{
@@ -50,6 +55,16 @@ var layers = []layer{
 		},
 	},
 	{path: "server", job: "puts an executor together from the parts and serves it"},
+	{
+		path: "internal/doctor",
+		job:  "what this host offers, and how to mend what is missing",
+		only: []string{"internal/spawn", "internal/helper", "internal/spawn/tree", "internal/limits"},
+	},
+	{
+		path: "internal/control",
+		job:  "the control socket: where it is, who may connect, how messages travel",
+		only: []string{"internal/transport", "protocol", "internal/limits"},
+	},
 	{
 		path: "internal/rpc",
 		job:  "one JSON-RPC connection",
@@ -166,10 +181,10 @@ func TestImportOrder(t *testing.T) {
 
 // judge says what is wrong with an import, or nothing.
 func judge(dir, target string) string {
-	if layerOf(aside, target) >= 0 {
+	to := layerOf(layers, target)
+	if to < 0 && layerOf(aside, target) >= 0 {
 		return "nobody imports " + target + ", it stands aside"
 	}
-	to := layerOf(layers, target)
 	if to < 0 {
 		return "it has no place in the map (layers in test/arch/imports_test.go)"
 	}
@@ -215,6 +230,10 @@ func TestRulesBite(t *testing.T) {
 		{"internal/spawn/warden", "internal/helper/ledger", true},
 		{"internal/helper", "internal/spawn/tree", true}, // a place of its own, further down
 
+		{"cmd/airlock", "test/conformance", true}, // below, not aside like its neighbours
+
+		{"cmd/airlock", "test/arch", false},             // aside
+		{"test/conformance", "protocol", false},         // only
 		{"internal/process", "internal/session", false}, // upwards
 		{"server", "client", false},
 		{"client", "server", false},                            // never
@@ -237,7 +256,10 @@ func TestRulesBite(t *testing.T) {
 
 // spawnTypes is what package process may use of package spawn: what a child
 // reports, never what starts one. So its tests need no children.
-var spawnTypes = []string{"Events", "Stream", "Stdout", "Stderr", "Terminal"}
+var spawnTypes = []string{
+	"Events", "Stream", "Stdout", "Stderr", "Terminal", "Size", "Signal",
+	"Usage", "Mechanisms", "Exceeded", "ExceededMemory", "ExceededCPU", "ExceededFile",
+}
 
 // TestProcessUsesOnlyTypesOfSpawn asserts that the process table can't start
 // anything by itself.

@@ -1,0 +1,18 @@
+package control
+
+import "golang.org/x/sys/unix"
+
+// solLocal is the level of options of Unix sockets.
+const solLocal = 0
+
+// peerUID returns the user of the process that has connected, or that listens.
+func peerUID(fd int) (int, error) {
+	peer, err := unix.GetsockoptXucred(fd, solLocal, unix.LOCAL_PEERCRED)
+	if err != nil {
+		return -1, err
+	}
+	return int(peer.Uid), nil
+}
+
+// knowsPeers: sockets tell who is on the other end.
+const knowsPeers = true
