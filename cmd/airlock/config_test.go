@@ -43,6 +43,7 @@ func effective(t *testing.T, args ...string) string {
 const defaultConfig = `log-level = 'warn'
 log-format = 'text'
 listen = 'ws://127.0.0.1:0'
+control-socket = 'auto'
 concurrent-requests = 1
 require-auth = false
 trees = 'auto'
@@ -62,6 +63,7 @@ max-processes = 4096
 const otherConfig = `log-level = 'debug'
 log-format = 'json'
 listen = 'ws://[::1]:99'
+control-socket = 'auto'
 concurrent-requests = 7
 ws-auth = 'signed-bearer-token'
 ws-token-file = 'a "b" \ c'

@@ -1,24 +1,34 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"sync"
-
-	"golang.org/x/term"
 
 	"github.com/airlock-exec/airlock/client"
 )
 
-// inputBytes is how much of standard input is read at a time: what a pipe holds.
-const inputBytes = 64 << 10
+const (
+	// inputBytes is how much of standard input is read at a time: what a pipe
+	// holds.
+	inputBytes = 64 << 10
+	// queuedKeys bounds how often a terminal is read ahead of the command.
+	queuedKeys = 256
+)
 
-// endOfInput is what a terminal takes for the end of input, at the start of a
-// line; elsewhere it only ends the line's waiting.
-const endOfInput = 0x04
+// Keys that mean something to a terminal.
+const (
+	interruptKey = 0x03 // Ctrl-C
+	// endOfInput is taken for the end of input at the start of a line; elsewhere
+	// it only ends the line's waiting.
+	endOfInput = 0x04
+)
+
+// errHangup is the end of a terminal, not of what is typed.
+var errHangup = errors.New("the terminal is gone")
 
 // forwardInput passes standard input on until it or the command ends. Writes
 // that fail mean the latter, and are nobody's loss. What the user should know is
@@ -36,6 +46,9 @@ func forwardInput(ctx context.Context, process *client.Process, in io.Reader, tt
 		}
 		if err == nil {
 			continue
+		}
+		if errors.Is(err, errHangup) {
+			return
 		}
 		if !errors.Is(err, io.EOF) {
 			fmt.Fprintf(stderr, "airlock: reading standard input: %v\n", err)
@@ -56,36 +69,72 @@ func forwardInput(ctx context.Context, process *client.Process, in io.Reader, tt
 	}
 }
 
-// terminal is the user's terminal. It is put back as it was exactly once.
-type terminal struct {
-	mu       sync.Mutex
-	file     *os.File
-	state    *term.State // nil: as it was
-	restored bool
+// lineReader reads lines from a terminal that belongs to the user. In the
+// background it waits.
+type lineReader struct{ terminal *os.File }
+
+func (r lineReader) Read(p []byte) (int, error) {
+	if err := awaitKeys(r.terminal); err != nil {
+		return 0, err
+	}
+	return r.terminal.Read(p)
 }
 
-// raw hands every key to the command, if the file is a terminal.
-func (t *terminal) raw(file *os.File) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.restored || !term.IsTerminal(int(file.Fd())) {
-		return nil
-	}
-	state, err := term.MakeRaw(int(file.Fd()))
-	if err != nil {
-		return fmt.Errorf("setting up the terminal: %w", err)
-	}
-	t.file, t.state = file, state
-	return nil
+// keyReader reads keys from a terminal that the command has. They are read ahead,
+// so that the user can give up while there is no connection to write them to.
+type keyReader struct {
+	keys  <-chan []byte
+	err   error  // why there are no more; set before keys is closed
+	first []byte // what is left of one
 }
 
-// restore puts the terminal back; raw has no effect from then on.
-func (t *terminal) restore() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.restored = true
-	if t.state != nil {
-		_ = term.Restore(int(t.file.Fd()), t.state)
-		t.state = nil
+// newKeyReader calls typed with what comes before it is read.
+func newKeyReader(terminal *os.File, typed func([]byte)) *keyReader {
+	keys := make(chan []byte, queuedKeys)
+	r := &keyReader{keys: keys}
+	// A read can't be ended, so nobody waits for this.
+	go func() {
+		defer close(keys)
+		buffer := make([]byte, inputBytes)
+		for {
+			n, err := lineReader{terminal}.Read(buffer)
+			if n > 0 {
+				typed(buffer[:n])
+				keys <- bytes.Clone(buffer[:n])
+			}
+			if err != nil {
+				// Without lines there is no end of what is typed, either.
+				r.err = errHangup
+				return
+			}
+		}
+	}()
+	return r
+}
+
+// Read returns what has been typed, and does not wait for more.
+func (r *keyReader) Read(p []byte) (n int, err error) {
+	if len(r.first) == 0 {
+		first, ok := <-r.keys
+		if !ok {
+			return 0, r.err
+		}
+		r.first = first
+	}
+	for {
+		copied := copy(p[n:], r.first)
+		n, r.first = n+copied, r.first[copied:]
+		if len(r.first) > 0 {
+			return n, nil
+		}
+		select {
+		case next, ok := <-r.keys:
+			if !ok {
+				return n, nil // the next Read tells
+			}
+			r.first = next
+		default:
+			return n, nil
+		}
 	}
 }

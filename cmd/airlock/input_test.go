@@ -43,7 +43,7 @@ func TestForwardInputWithoutEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer executor.Close()
-	params, err := (&runCommand{Command: []string{"cat"}}).start(executor.Info())
+	params, err := (&runCommand{Command: []string{"cat"}}).start(executor.Info(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,10 +37,16 @@ type commandLine struct {
 	Log         logFlags    `embed:"" group:"log"`
 	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
 
-	Serve      serveCommand      `cmd:"" aliases:"exec-server" help:"Serve the exec-server protocol to clients."`
-	Run        runCommand        `cmd:"" help:"Run one command in an executor, and pass on its output and exit status."`
-	Version    versionCommand    `cmd:"" help:"Print the version."`
-	Completion completionCommand `cmd:"" help:"Print a completion script for a shell."`
+	Serve       serveCommand       `cmd:"" aliases:"exec-server" help:"Serve the exec-server protocol to clients."`
+	Run         runCommand         `cmd:"" help:"Run one command in an executor, and pass on its output and exit status."`
+	PS          psCommand          `cmd:"" name:"ps" help:"List the sessions and processes of the executors that run here."`
+	Attach      attachCommand      `cmd:"" help:"Follow a process of any session, or take its session over."`
+	Kill        killCommand        `cmd:"" help:"End a process of any session, or a session."`
+	Top         topCommand         `cmd:"" help:"Show what the processes of all sessions use."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
+	Conformance conformanceCommand `cmd:"" help:"Test whether an executor keeps to the protocol."`
+	Completion  completionCommand  `cmd:"" help:"Print a completion script for a shell."`
+	Doctor      doctorCommand      `cmd:"" help:"Tell what this host offers to Airlock, and how to mend what is missing."`
 }
 
 // newParser makes the parser for a command line. Help goes to stdout.
@@ -62,6 +68,8 @@ func newParser(cli *commandLine, stdout, stderr io.Writer) *kong.Kong {
 		kong.TypeMapper(reflect.TypeFor[*seconds](), textMapper{}),
 		kong.TypeMapper(reflect.TypeFor[duration](), textMapper{}),
 		kong.TypeMapper(reflect.TypeFor[size](), textMapper{}),
+		kong.TypeMapper(reflect.TypeFor[grace](), textMapper{}),
+		kong.TypeMapper(reflect.TypeFor[features](), textMapper{}),
 	)
 }
 
@@ -113,7 +121,7 @@ func reportUsage(stderr io.Writer, err *kong.ParseError) int {
 	command, status := "airlock", exitUsage
 	if selected := err.Context.Selected(); selected != nil {
 		command += " " + selected.Name
-		if selected.Name == "run" {
+		if selected.Name == "run" || selected.Name == "attach" {
 			status = exitRunFailed // 2 could be the command's own
 		}
 	}

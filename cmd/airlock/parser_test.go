@@ -46,7 +46,7 @@ func parse(t *testing.T, args ...string) (*commandLine, *kong.Context, error) {
 
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "200") // wide terminals make no difference
-	for _, command := range []string{"", "serve", "run", "version", "completion"} {
+	for _, command := range []string{"", "serve", "run", "ps", "attach", "kill", "top", "version", "completion"} {
 		t.Run(command, func(t *testing.T) {
 			var cli commandLine
 			var help bytes.Buffer

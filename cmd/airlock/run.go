@@ -6,12 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/airlock-exec/airlock/client"
-	"github.com/airlock-exec/airlock/protocol"
 	"github.com/airlock-exec/airlock/server"
 )
 
@@ -19,17 +15,27 @@ import (
 type runCommand struct {
 	URL       string   `placeholder:"URL" help:"Run the command in the executor at this ws:// or wss:// URL. Without it the command runs on this machine, in an executor of its own."`
 	TokenFile string   `placeholder:"PATH" complete:"file" help:"Present the token in this file to the executor at --url."`
-	TTY       bool     `short:"t" help:"Give the command a terminal, of 24 rows and 80 columns."`
-	Env       []string `short:"e" sep:"none" placeholder:"NAME=VALUE" help:"Set a variable in the environment of the command. May be given more than once; other variables are inherited from the executor."`
+	TTY       bool     `short:"t" help:"Give the command a terminal of the size and type of this one. Without a terminal here it has 24 rows and 80 columns."`
+	Env       []string `short:"e" sep:"none" placeholder:"NAME[=VALUE]" help:"Set a variable in the environment of the command, to our own value if none is given. May be given more than once; other variables are inherited from the executor."`
 	CWD       string   `name:"cwd" placeholder:"DIR" complete:"dir" help:"Run the command in this directory. The default is this one, or the executor's own with --url."`
 	JSON      bool     `name:"json" help:"Print what happens as JSON objects, one a line, in place of the output."`
-	Command   []string `arg:"" passthrough:"partial" complete:"command" help:"The command and its arguments."`
+
+	Timeout        duration  `group:"limits" placeholder:"TIME" help:"Kill the command and what it has started when it has not ended after this time (default never)."`
+	IdleTimeout    duration  `group:"limits" placeholder:"TIME" help:"Kill them when there was neither output nor input for this time (default never)."`
+	LimitMemory    byteLimit `group:"limits" placeholder:"SIZE" help:"Bound the memory of the command and all that it starts together (default no limit). Sizes are bytes, or have a unit as 256MiB."`
+	LimitCPU       count     `group:"limits" name:"limit-cpu" placeholder:"SECONDS" help:"Bound the processor time of each program (default no limit)."`
+	LimitProcesses count     `group:"limits" placeholder:"N" help:"Bound how many processes and threads there may be (default no limit)."`
+	LimitOpenFiles count     `group:"limits" placeholder:"N" help:"Bound how many files each program may have open (default no limit)."`
+	LimitFileSize  byteLimit `group:"limits" placeholder:"SIZE" help:"Bound the size of each file that is written (default no limit)."`
+
+	Command []string `arg:"" passthrough:"partial" complete:"command" help:"The command and its arguments."`
 }
 
 // Help is printed between the summary and the flags.
 func (*runCommand) Help() string {
 	return `Standard input goes to the command until it ends; the command's output comes out as it is. The exit status is the command's: 128 and the signal's number if a signal ended it. Besides,
 
+    124  --timeout or --idle-timeout has ended the command
     125  Airlock itself failed, or the command succeeded and output is missing
     126  the command could not be executed
     127  the command was not found
@@ -37,9 +43,13 @@ func (*runCommand) Help() string {
     141  nobody reads the output any more; the command was killed
     143  terminated, and the command with it (129 by a hangup)
 
-If the command leaves something behind that may still write, its output is waited for; an interrupt ends that.
+Where the executor has ended the command, by a limit or otherwise, standard error says so. If the command leaves something behind that may still write, its output is waited for; an interrupt ends that.
 
-With --url, a connection that is lost is tried to be had again for 75 seconds. The command runs on meanwhile, and all of its output comes, once. Where the executor had to drop some, standard error says how much.
+SIGQUIT, SIGUSR1, SIGUSR2 and SIGWINCH go to the command. SIGTERM and SIGHUP have it and all that it has started end: what has not after 5 seconds, or at another such signal, is killed. Ctrl-Z stops the command and us, and fg or bg has both go on.
+
+With -t all keys are the command's, Ctrl-C and Ctrl-Z too, and its terminal follows the size of this one. SIGTSTP stops only us: when we go on, the command is made to draw its screen anew.
+
+With --url, a connection that is lost is tried to be had again for 75 seconds. The command runs on meanwhile, and all of its output comes, once. Where the executor had to drop some, standard error says how much. If the executor was restarted, or is gone, so is the command: the exit status is 125. Who is stopped for more than a minute may lose the connection so, too. While there is none, Ctrl-C gives up, also with -t.
 
 With --json, standard output has one object a line:
 
@@ -48,14 +58,14 @@ With --json, standard output has one object a line:
     {"event":"exited","seq":2,"exitCode":0,"sandboxDenied":false}
     {"event":"closed","seq":3}
 
-The chunk is base64; streams are stdout, stderr and, with -t, pty. Where output is missing, there is
+The chunk is base64; streams are stdout, stderr and, with -t, pty. If limits were set, the start has "limits" with what enforces each. If the executor has ended the command, the exit has a "reason": deadline (--timeout), idle, memory, cpu, fileSize, terminated or operator; the close has it if the command had exited already. Where output is missing, there is
 
     {"event":"gap","firstSeq":2,"seq":9,"missedBytes":{"stdout":4711}}
 
 without missedBytes if the executor does not tell.`
 }
 
-// runError is a failure of `airlock run` that is not the command's.
+// runError is what `airlock run` has to say besides its exit status.
 type runError struct {
 	status int
 	err    error
@@ -68,22 +78,24 @@ func (c *runCommand) Run(log *logFlags) error {
 	if c.TokenFile != "" && c.URL == "" {
 		return &runError{exitRunFailed, errors.New("--token-file needs --url")}
 	}
-	// Before there is an executor, which catches the signals that we ignore.
-	signals, release := catchSignals()
-	r := &runner{
-		command: c, sink: newSink(c.JSON), started: make(chan struct{}),
-		signals: signals, release: release,
+	r := newRunner(c)
+	if c.TTY {
+		// Before the signals are caught: who waits for the foreground can be ended.
+		if err := r.terminal.open(os.Stdin, os.Stdout); err != nil {
+			return &runError{exitRunFailed, err}
+		}
 	}
+	// Before there is an executor, which catches the signals that we ignore.
+	r.signals, r.release = catchSignals()
 	if c.URL == "" {
-		embedded := server.New(server.Config{Logger: log.logger(os.Stderr), Version: airlockVersion()})
+		embedded := server.New(server.Config{Logger: log.logger(&r.terminal), Version: airlockVersion()})
 		defer embedded.Close()
 		r.connect = func(ctx context.Context) (client.Executor, error) {
 			return client.Connect(ctx, embedded, client.Options{Name: clientName})
 		}
 	} else {
-		notice := &connectionNotice{stderr: os.Stderr}
-		defer notice.stop()
-		r.connect = func(ctx context.Context) (client.Executor, error) { return c.dial(ctx, notice.changed) }
+		defer r.notice.stop()
+		r.connect = func(ctx context.Context) (client.Executor, error) { return c.dial(ctx, r.notice.changed) }
 	}
 	status, err := r.run()
 	switch {
@@ -108,109 +120,4 @@ func (c *runCommand) dial(ctx context.Context, onConnection func(error)) (client
 		options.BearerToken = string(bytes.TrimSpace(token))
 	}
 	return client.Dial(ctx, c.URL, options)
-}
-
-// processID can be anything: every run has a session of its own.
-const processID = "run"
-
-// start asks the executor for the command.
-func (c *runCommand) start(info *protocol.EnvironmentInfo) (*protocol.StartParams, error) {
-	argv := c.Command
-	if argv[0] == "--" { // ends our flags; kong leaves it
-		argv = argv[1:]
-	}
-	if len(argv) == 0 {
-		return nil, errors.New("no command after --")
-	}
-	for i, arg := range argv {
-		if !utf8.ValidString(arg) {
-			return nil, fmt.Errorf("word %d of the command is not UTF-8, which the protocol can't carry", i+1)
-		}
-	}
-	env := map[string]string{}
-	for _, variable := range c.Env {
-		name, value, ok := strings.Cut(variable, "=")
-		if !ok || name == "" || !utf8.ValidString(variable) {
-			return nil, fmt.Errorf("--env %q: expected NAME=VALUE", variable)
-		}
-		env[name] = value
-	}
-	dir, err := c.directory(info)
-	if err != nil {
-		return nil, err
-	}
-	return &protocol.StartParams{
-		ProcessID: processID,
-		Argv:      argv,
-		CWD:       dir,
-		EnvPolicy: &protocol.EnvPolicy{
-			Inherit:               protocol.InheritAll,
-			IgnoreDefaultExcludes: true,
-			Exclude:               []string{},
-			Set:                   map[string]string{},
-			IncludeOnly:           []string{},
-		},
-		Env: env,
-		TTY: c.TTY,
-		// Standard input that is empty needs no closing, which not every
-		// executor can do.
-		PipeStdin: !c.TTY && !isNull(os.Stdin),
-	}, nil
-}
-
-// directory returns where to run the command.
-func (c *runCommand) directory(info *protocol.EnvironmentInfo) (protocol.PathURI, error) {
-	switch {
-	case c.URL == "":
-		dir, err := filepath.Abs(c.CWD)
-		if err != nil {
-			return protocol.PathURI{}, err
-		}
-		// The executor would only say that something was not found.
-		if status, err := os.Stat(dir); err != nil {
-			return protocol.PathURI{}, fmt.Errorf("working directory: %w", err)
-		} else if !status.IsDir() {
-			return protocol.PathURI{}, fmt.Errorf("working directory: %s is not a directory", dir)
-		}
-		return protocol.PathURIFromNative(dir)
-	case strings.HasPrefix(c.CWD, "file:"): // of another system, perhaps
-		return protocol.ParsePathURI(c.CWD)
-	case filepath.IsAbs(c.CWD):
-		return protocol.PathURIFromNative(c.CWD)
-	case c.CWD != "":
-		return protocol.PathURI{}, fmt.Errorf("--cwd %s: with --url, expected an absolute path or a file: URI", c.CWD)
-	case info.CWD == nil:
-		return protocol.PathURI{}, errors.New("the executor does not tell its working directory: set --cwd")
-	}
-	return *info.CWD, nil
-}
-
-// startFailure gives a refused start the exit status that shells use. The
-// executor does not tell a missing directory from a missing program.
-func startFailure(name string, dir protocol.PathURI, err error) (int, error) {
-	status := exitRunFailed
-	if refusal, ok := errors.AsType[*protocol.Error](err); ok {
-		switch refusal.Kind() {
-		case protocol.KindSpawnNotFound:
-			status = exitNotFound
-		case protocol.KindSpawnPermissionDenied, protocol.KindSpawnFailed:
-			status = exitCannotExecute
-		default: // refused before the command was looked at
-		}
-	}
-	place, nativeErr := dir.Native()
-	if nativeErr != nil { // the executor has another system
-		place = dir.String()
-	}
-	return status, fmt.Errorf("cannot start %q in %s: %w", name, place, err)
-}
-
-// isNull tells whether a file is the null device.
-func isNull(f *os.File) bool {
-	null, err := os.Stat(os.DevNull)
-	if err != nil {
-		return false
-	}
-	status, err := f.Stat()
-	return err == nil && os.SameFile(null, status)
 }

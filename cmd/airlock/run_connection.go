@@ -37,13 +37,20 @@ func (n *connectionNotice) changed(reason error) {
 	n.told = false
 }
 
+// isLost tells whether there is no connection.
+func (n *connectionNotice) isLost() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.timer != nil
+}
+
 // tell is called when the connection has been lost for a while.
 func (n *connectionNotice) tell(reason error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.timer != nil { // it has not been stopped meanwhile
 		n.told = true
-		fmt.Fprintf(n.stderr, "airlock: the connection is lost; trying to get it back (%v)\n", reason)
+		fmt.Fprintf(n.stderr, "airlock: the connection is lost; trying to get it back; Ctrl-C gives up (%v)\n", reason)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -45,7 +46,7 @@ type record struct {
 	first  func() // called at the first event
 }
 
-func (*record) started(string, string) error { return nil }
+func (*record) started(string, string, *protocol.LimitMechanisms) error { return nil }
 
 func (r *record) event(e client.Event) error {
 	if r.first != nil {
@@ -80,12 +81,12 @@ func runAcrossACut(t *testing.T, config server.Config, script string) (sink *rec
 			}
 		}()
 	}}
-	r := &runner{
-		command: &runCommand{Command: []string{"sh", "-c", strings.ReplaceAll(script, "PIPE", pipe)}, CWD: t.TempDir()},
-		sink:    sink, started: make(chan struct{}), release: func() {},
-		connect: func(ctx context.Context) (client.Executor, error) {
-			return client.Connect(ctx, g, client.Options{})
-		},
+	r := newRunner(&runCommand{
+		Command: []string{"sh", "-c", strings.ReplaceAll(script, "PIPE", pipe)}, CWD: t.TempDir(),
+	})
+	r.sink = sink
+	r.connect = func(ctx context.Context) (client.Executor, error) {
+		return client.Connect(ctx, g, client.Options{})
 	}
 	status, err = r.run()
 	return sink, status, err
@@ -122,6 +123,43 @@ func TestRunWithAGap(t *testing.T) {
 	}
 }
 
+// gone is a server that can't be reached any more after the first time.
+type gone struct {
+	*server.Server
+
+	first atomic.Pointer[transport.Conn]
+}
+
+func (g *gone) Connect(ctx context.Context) (transport.Conn, error) {
+	conn, err := g.Server.Connect(ctx)
+	if err == nil && !g.first.CompareAndSwap(nil, &conn) {
+		conn.Close(nil)
+		return nil, errors.New("connection refused")
+	}
+	return conn, err
+}
+
+// TestRunWithoutExecutor: an executor that is gone for good is given up in time,
+// and the user is told.
+func TestRunWithoutExecutor(t *testing.T) {
+	t.Parallel()
+	s := server.New(server.Config{})
+	defer s.Close()
+	g := &gone{Server: s}
+	r := newRunner(&runCommand{Command: []string{"sh", "-c", "echo; exec sleep 1000"}, CWD: t.TempDir()})
+	r.sink = &record{first: func() { (*g.first.Load()).Close(errors.New("cut by the test")) }}
+	r.connect = func(ctx context.Context) (client.Executor, error) {
+		return client.Connect(ctx, g, client.Options{ReconnectTimeout: 200 * time.Millisecond})
+	}
+	status, err := r.run()
+	const want = "the command is lost, and ends with its session if it still runs: disconnected from the executor, " +
+		"and it could not be reached again in time: "
+	if status != exitRunFailed || err == nil || !strings.HasPrefix(err.Error(), want) ||
+		!strings.HasSuffix(err.Error(), "connection refused") {
+		t.Errorf("exit status %d, error %v", status, err)
+	}
+}
+
 func TestMissing(t *testing.T) {
 	for want, missed := range map[string]map[protocol.Stream]uint64{
 		"some output is":                  nil,
@@ -154,7 +192,7 @@ func TestConnectionNotice(t *testing.T) {
 		n.changed(lost)
 		time.Sleep(10 * time.Second)
 		n.changed(nil)
-		want := "airlock: the connection is lost; trying to get it back (reset)\n" +
+		want := "airlock: the connection is lost; trying to get it back; Ctrl-C gives up (reset)\n" +
 			"airlock: connected again after 10s\n"
 		if stderr.String() != want {
 			t.Errorf("got %s", &stderr)

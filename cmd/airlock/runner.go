@@ -4,21 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
 	"sync/atomic"
 	"syscall"
-	"time"
+
+	"golang.org/x/term"
 
 	"github.com/airlock-exec/airlock/client"
-	"github.com/airlock-exec/airlock/protocol"
-)
-
-// Bounds on what is waited for when the end has been asked for: an executor may
-// hang, and so may whoever reads our output.
-const (
-	signalTimeout = time.Second
-	tailTimeout   = 2 * time.Second
 )
 
 // runner runs one command and passes on what goes in and out.
@@ -26,6 +19,7 @@ type runner struct {
 	command *runCommand
 	connect func(context.Context) (client.Executor, error)
 	sink    sink
+	notice  *connectionNotice
 	signals <-chan os.Signal
 	release func() // gives the signals their usual effect again
 
@@ -33,8 +27,25 @@ type runner struct {
 	process  atomic.Pointer[client.Process]
 	started  chan struct{}       // closed when the executor has answered the start
 	exited   atomic.Pointer[int] // the command's exit code
-	gaps     bool                // some of the output is missing
+	end      ending              // of interest once the command has closed
+
 	terminal terminal
+	resized  chan struct{} // the size of the terminal is to be looked at
+	redraw   atomic.Bool   // and is to be told even if it has not changed
+	gaveUp   chan struct{} // the user does not want to wait for a connection
+
+	interrupted bool        // the first interrupt has gone to the command
+	halted      atomic.Bool // the command has been stopped
+}
+
+func newRunner(c *runCommand) *runner {
+	r := &runner{
+		command: c, started: make(chan struct{}), release: func() {},
+		resized: make(chan struct{}, 1), gaveUp: make(chan struct{}, 1),
+	}
+	r.sink = newSink(c.JSON, &r.terminal)
+	r.notice = &connectionNotice{stderr: &r.terminal}
+	return r
 }
 
 // outcome is an exit status, and what there is to say about it.
@@ -52,92 +63,35 @@ func (r *runner) run() (int, error) {
 	defer r.terminal.restore()
 
 	done := make(chan outcome, 1)
-	go func() {
+	go r.guarded(func() {
 		status, err := r.follow(ctx)
 		done <- outcome{status, err}
-	}()
-	interrupted := false
+	})
 	for {
 		select {
 		case o := <-done:
 			return o.status, o.err
+		case <-r.gaveUp:
+			return r.terminate(os.Interrupt, done), nil
 		case sig := <-r.signals:
-			if sig == os.Interrupt && !interrupted && r.interrupt() {
-				interrupted = true
-				continue
+			if !r.react(sig) {
+				return r.terminate(sig, done), nil
 			}
-			return r.terminate(sig, done), nil
 		}
 	}
 }
 
-// catchSignals asks for the signals that concern the command. Those that our
-// parent has told us to ignore, as nohup does, stay ignored.
-func catchSignals() (signals <-chan os.Signal, release func()) {
-	caught := make(chan os.Signal, 4)
-	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if !signal.Ignored(sig) {
-			signal.Notify(caught, sig)
+// guarded is for goroutines: if f panics, which ends the program, the terminal is
+// put back before.
+func (r *runner) guarded(f func()) {
+	panics := true
+	defer func() {
+		if panics {
+			r.terminal.restore()
 		}
-	}
-	// Asked for, so that it does not end us: a broken pipe is an error of the
-	// write. Nobody reads it.
-	unread := make(chan os.Signal, 1)
-	signal.Notify(unread, syscall.SIGPIPE)
-	return caught, func() {
-		signal.Stop(caught)
-		signal.Stop(unread)
-	}
-}
-
-// running returns the process, or nil if there is none. When it is just being
-// started, its answer is waited for: the command may be running already.
-func (r *runner) running() *client.Process {
-	if r.executor.Load() != nil {
-		select {
-		case <-r.started:
-		case <-time.After(signalTimeout):
-		}
-	}
-	return r.process.Load()
-}
-
-// interrupt passes an interrupt on, if there is something that it can reach.
-func (r *runner) interrupt() bool {
-	process := r.running()
-	if process == nil || r.exited.Load() != nil {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
-	defer cancel()
-	return process.Signal(ctx, protocol.SignalInterrupt) == nil
-}
-
-// terminate ends the command because of a signal, lets the last of its output
-// out, and returns the exit status.
-func (r *runner) terminate(sig os.Signal, done <-chan outcome) int {
-	status := exitSignal + int(sig.(syscall.Signal))
-	if code := r.exited.Load(); code != nil && sig == os.Interrupt {
-		status = *code // only what it left behind has been interrupted
-	} else if r.kill() {
-		select {
-		case <-done:
-		case <-time.After(tailTimeout):
-		}
-	}
-	return status
-}
-
-// kill ends the command; it returns false if there is none.
-func (r *runner) kill() bool {
-	process := r.running()
-	if process == nil {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
-	defer cancel()
-	_, _ = process.Terminate(ctx)
-	return true
+	}()
+	f()
+	panics = false
 }
 
 func (r *runner) close() {
@@ -153,7 +107,7 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 		return exitRunFailed, err
 	}
 	r.executor.Store(&executor)
-	params, err := r.command.start(executor.Info())
+	params, err := r.command.start(executor.Info(), r.terminal.size())
 	if err != nil {
 		return exitRunFailed, err
 	}
@@ -163,56 +117,86 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 	if err != nil {
 		return startFailure(params.Argv[0], params.CWD, err)
 	}
-	if r.command.TTY {
-		if err := r.terminal.raw(os.Stdin); err != nil {
-			r.kill()
-			return exitRunFailed, err
-		}
+	if err := r.terminal.take(); err != nil {
+		r.kill()
+		return exitRunFailed, err
 	}
 	if params.TTY || params.PipeStdin {
 		// A read of standard input can't be ended, so nobody waits for this.
-		go forwardInput(ctx, process, os.Stdin, params.TTY, os.Stderr)
+		go r.guarded(func() { forwardInput(ctx, process, r.input(), params.TTY, &r.terminal) })
 	}
-	if err := r.sink.started(process.ID(), executor.SessionID()); err != nil {
-		return r.stopped(err)
+	if params.Airlock != nil && params.Airlock.TerminalSize != nil {
+		go r.guarded(func() { r.keepSize(ctx, process, *params.Airlock.TerminalSize) })
+	}
+	if err := r.sink.started(process.ID(), executor.SessionID(), process.LimitMechanisms()); err != nil {
+		return r.unwritten(ctx, err)
 	}
 	for {
 		event, err := process.Next(ctx)
 		if err != nil {
-			return exitRunFailed, fmt.Errorf("following the command: %w", err)
+			return exitRunFailed, lost(err)
 		}
-		switch event.Kind {
-		case client.Exited:
+		r.end.note(&event)
+		if event.Kind == client.Exited {
 			r.exited.Store(&event.ExitCode)
-		case client.Gap:
-			r.gaps = r.gaps || missing(event) != ""
-		case client.Output, client.Closed:
 		}
-		if err := r.sink.event(event); err != nil {
-			return r.stopped(err)
+		if err := r.write(ctx, event); err != nil {
+			return r.unwritten(ctx, err)
 		}
 		if event.Kind == client.Closed {
-			return r.status()
+			if r.end.byItself() {
+				r.terminal.keep()
+			}
+			return r.end.status(r.command)
 		}
 	}
 }
 
-// stopped ends the command because its output can't be written.
-func (r *runner) stopped(err error) (int, error) {
-	r.kill()
-	if errors.Is(err, syscall.EPIPE) {
-		return exitSignal + int(syscall.SIGPIPE), nil
+// write tells of an event.
+func (r *runner) write(ctx context.Context, event client.Event) error {
+	if event.Kind != client.Output || r.command.JSON {
+		return r.sink.event(event)
 	}
+	return r.terminal.show(ctx, event.Data, func() error { return r.sink.event(event) })
+}
+
+// input returns what the command reads.
+func (r *runner) input() io.Reader {
+	switch {
+	case !term.IsTerminal(int(os.Stdin.Fd())):
+		return os.Stdin
+	case r.command.TTY:
+		return newKeyReader(os.Stdin, r.typed)
+	default:
+		return lineReader{os.Stdin}
+	}
+}
+
+// unwritten ends the command because its output can't be written.
+func (r *runner) unwritten(ctx context.Context, err error) (int, error) {
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		r.kill()
+		return exitSignal + int(syscall.SIGPIPE), nil
+	case errors.Is(err, syscall.EIO) && r.terminal.screen != nil:
+		r.terminateTree(ctx, syscall.SIGHUP)
+		return exitSignal + int(syscall.SIGHUP), nil
+	}
+	r.kill()
 	return exitRunFailed, err
 }
 
-func (r *runner) status() (int, error) {
-	code := r.exited.Load()
+// lost says what it means that a command can't be followed any further.
+func lost(err error) error {
 	switch {
-	case code == nil || *code < 0:
-		return exitRunFailed, errors.New("the executor does not know how the command ended")
-	case *code == 0 && r.gaps:
-		return exitRunFailed, errors.New("the command succeeded, but some of its output is missing")
+	case errors.Is(err, errTakenOver):
+		return fmt.Errorf("another client has taken the command over, and follows it from here on: %w", err)
+	case errors.Is(err, client.ErrSessionLost):
+		// The rest of the error names the session, which is a secret.
+		return fmt.Errorf("the command is gone: the executor has been restarted, "+
+			"or has given the session up because the connection was lost for too long: %w", client.ErrSessionLost)
+	case errors.Is(err, client.ErrDisconnected):
+		return fmt.Errorf("the command is lost, and ends with its session if it still runs: %w", err)
 	}
-	return *code, nil
+	return fmt.Errorf("following the command: %w", err)
 }

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"os"
+	"runtime"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/airlock-exec/airlock/server"
 )
 
 // TestMain lets this test's binary be the command airlock, to scripts and tests
-// alike.
+// alike, and the helper.
 func TestMain(m *testing.M) {
+	server.RunHelper()
 	testscript.Main(m, map[string]func(){"airlock": main})
 }
 
@@ -19,5 +24,22 @@ func TestScripts(t *testing.T) {
 		Dir:                 "../../test/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Setup:               separateControl,
 	})
+}
+
+// separateControl gives a script a folder of its own for control sockets: there may
+// be executors on this machine. Its name is short, as theirs have to be.
+func separateControl(env *testscript.Env) error {
+	temp := os.TempDir()
+	if runtime.GOOS != "windows" {
+		temp = "/tmp"
+	}
+	dir, err := os.MkdirTemp(temp, "al")
+	if err != nil {
+		return err
+	}
+	env.Defer(func() { _ = os.RemoveAll(dir) })
+	env.Setenv("AIRLOCK_CONTROL_DIR", dir)
+	return nil
 }

@@ -23,6 +23,7 @@ import (
 // those of the Codex exec-server.
 type serveCommand struct {
 	Listen             string `default:"ws://127.0.0.1:0" placeholder:"URL" help:"Serve at ws://IP:PORT, or on stdio (default ${default}). Port 0 takes any free port; the URL to connect to is printed on standard output."`
+	ControlSocket      string `default:"auto" placeholder:"PATH" complete:"file" help:"Make the Unix socket for airlock ps, attach, kill and top at this path (default ${default}). Its folder must be closed to everybody but this user. With auto it is where those commands look; off means none."`
 	ConcurrentRequests count  `default:"1" placeholder:"COUNT" help:"Handle this many requests of a connection at the same time (default ${default})."`
 
 	WSAuth                *string  `enum:"capability-token,signed-bearer-token" group:"auth" placeholder:"MODE" help:"Demand a capability-token or a signed-bearer-token of clients."`
@@ -47,6 +48,8 @@ type serveCommand struct {
 	MaxConnections   count    `default:"8192" group:"limits" placeholder:"COUNT" help:"Refuse WebSocket clients above this number (default ${default})."`
 	MaxSessions      count    `default:"4096" group:"limits" placeholder:"COUNT" help:"Refuse sessions above this number (default ${default})."`
 	MaxProcesses     count    `default:"4096" group:"limits" placeholder:"COUNT" help:"Refuse processes of a session above this number, those that are retained included (default ${default})."`
+
+	Disable features `group:"limits" placeholder:"NAMES" help:"Switch additions to the protocol off, with commas between. They are takeover, processWindow, processCloseStdin, processStdin, processResize, processTimeouts, processLimits, processSignal, processTerminate and processList; all stands for every one."`
 
 	Config      configFile `group:"config" placeholder:"FILE" complete:"file" help:"Read settings from a TOML file whose keys are the names of these flags. A flag that is given wins over the file."`
 	PrintConfig bool       `group:"config" help:"Print the settings in force as a configuration file and exit. Secrets are not read, let alone printed."`
@@ -131,6 +134,11 @@ func (c *serveCommand) serveStdio(ctx context.Context, logger *slog.Logger) erro
 	if err := executor.Check(); err != nil {
 		return fmt.Errorf("--trees=%s: %w", c.Trees, err)
 	}
+	stopControl, err := c.serveControl(executor, "stdio", logger)
+	if err != nil {
+		return err
+	}
+	defer stopControl()
 	// Why the client left makes no difference: all of this program was for it.
 	_ = executor.ServeStdio(ctx, os.Stdin, os.Stdout)
 	return nil
@@ -158,9 +166,16 @@ func (c *serveCommand) serveWebSocket(ctx context.Context, address transport.Add
 		executor.Close()
 		return err
 	}
+	stopControl, err := c.serveControl(executor, listener.URL(), logger)
+	if err != nil {
+		executor.Close()
+		listener.Close()
+		return err
+	}
 	defer func() {
 		executor.Close() // first: a client that hangs must not keep processes alive
-		closeSoon(listener)
+		stopControl()
+		soon(listener.Close)
 	}()
 	warnOfReaders(logger, c.WSTokenFile)
 	warnOfReaders(logger, c.WSSharedSecretFile)
@@ -184,12 +199,12 @@ func (c *serveCommand) serveWebSocket(ctx context.Context, address transport.Add
 	}
 }
 
-// closeSoon closes a listener, but does not wait long for a request that hangs, in
-// the kernel perhaps: the program ends anyway.
-func closeSoon(listener *server.Listener) {
+// soon does something, but does not wait long for a request that hangs, in the
+// kernel perhaps: the program ends anyway.
+func soon(do func()) {
 	done := make(chan struct{})
 	go func() {
-		listener.Close()
+		do()
 		close(done)
 	}()
 	select {
@@ -211,6 +226,7 @@ func (c *serveCommand) newExecutor(logger *slog.Logger) *server.Server {
 		SpillTotalBytes:    int64(c.SpillTotalBytes),
 		SpillDir:           c.SpillDir,
 		Trees:              c.Trees,
+		Disable:            c.Disable.names(),
 		OwnsProgram:        true,
 		Logger:             logger,
 		Version:            airlockVersion(),

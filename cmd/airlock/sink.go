@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -13,23 +14,25 @@ import (
 
 // sink is where `airlock run` tells what happens.
 type sink interface {
-	started(processID, sessionID string) error
+	started(processID, sessionID string, limits *protocol.LimitMechanisms) error
 	event(client.Event) error
 }
 
-func newSink(asJSON bool) sink {
+// newSink returns a sink that writes what the user should know besides to stderr.
+func newSink(asJSON bool, stderr io.Writer) sink {
 	if asJSON {
 		return jsonSink{}
 	}
-	return plainSink{}
+	return plainSink{stderr}
 }
 
-// plainSink passes output on as it is.
-type plainSink struct{}
+// plainSink passes output on as it is. What the user should know besides goes to
+// stderr, or standard error if that is nil.
+type plainSink struct{ stderr io.Writer }
 
-func (plainSink) started(string, string) error { return nil }
+func (plainSink) started(string, string, *protocol.LimitMechanisms) error { return nil }
 
-func (plainSink) event(e client.Event) error {
+func (s plainSink) event(e client.Event) error {
 	switch e.Kind {
 	case client.Output:
 		stream := os.Stdout
@@ -40,7 +43,11 @@ func (plainSink) event(e client.Event) error {
 		return err
 	case client.Gap:
 		if what := missing(e); what != "" {
-			fmt.Fprintf(os.Stderr, "airlock: warning: %s missing here: the executor had to drop it\n", what)
+			var stderr io.Writer = os.Stderr
+			if s.stderr != nil {
+				stderr = s.stderr
+			}
+			fmt.Fprintf(stderr, "airlock: warning: %s missing here: the executor had to drop it\n", what)
 		}
 	case client.Exited, client.Closed:
 	}
@@ -74,12 +81,13 @@ func missing(gap client.Event) string {
 // jsonSink prints an object a line.
 type jsonSink struct{}
 
-func (jsonSink) started(processID, sessionID string) error {
+func (jsonSink) started(processID, sessionID string, limits *protocol.LimitMechanisms) error {
 	return printLine(&struct {
-		Event     string `json:"event"`
-		ProcessID string `json:"processId"`
-		SessionID string `json:"sessionId"`
-	}{"start", processID, sessionID})
+		Event     string                    `json:"event"`
+		ProcessID string                    `json:"processId"`
+		SessionID string                    `json:"sessionId"`
+		Limits    *protocol.LimitMechanisms `json:"limits,omitzero"`
+	}{"start", processID, sessionID, limits})
 }
 
 func (jsonSink) event(e client.Event) error {
@@ -93,11 +101,12 @@ func (jsonSink) event(e client.Event) error {
 		}{"output", e.Seq, e.Stream, e.Data})
 	case client.Exited:
 		return printLine(&struct {
-			Event         string `json:"event"`
-			Seq           uint64 `json:"seq"`
-			ExitCode      int    `json:"exitCode"`
-			SandboxDenied bool   `json:"sandboxDenied"`
-		}{"exited", e.Seq, e.ExitCode, e.SandboxDenied})
+			Event         string             `json:"event"`
+			Seq           uint64             `json:"seq"`
+			ExitCode      int                `json:"exitCode"`
+			SandboxDenied bool               `json:"sandboxDenied"`
+			Reason        protocol.EndReason `json:"reason,omitzero"`
+		}{"exited", e.Seq, e.ExitCode, e.SandboxDenied, e.Reason})
 	case client.Gap:
 		return printLine(&struct {
 			Event       string                     `json:"event"`
@@ -107,9 +116,10 @@ func (jsonSink) event(e client.Event) error {
 		}{"gap", e.FirstSeq, e.Seq, e.Missed})
 	default:
 		return printLine(&struct {
-			Event string `json:"event"`
-			Seq   uint64 `json:"seq"`
-		}{"closed", e.Seq})
+			Event  string             `json:"event"`
+			Seq    uint64             `json:"seq"`
+			Reason protocol.EndReason `json:"reason,omitzero"`
+		}{"closed", e.Seq, e.Reason})
 	}
 }
 

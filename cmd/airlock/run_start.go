@@ -1,0 +1,145 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// processID can be anything: every run has a session of its own.
+const processID = "run"
+
+// start asks the executor for the command. Size is that of the user's terminal,
+// or nil.
+func (c *runCommand) start(info *protocol.EnvironmentInfo, size *protocol.TerminalSize) (*protocol.StartParams, error) {
+	argv := c.Command
+	if argv[0] == "--" { // ends our flags; kong leaves it
+		argv = argv[1:]
+	}
+	if len(argv) == 0 {
+		return nil, errors.New("no command after --")
+	}
+	for i, arg := range argv {
+		if !utf8.ValidString(arg) {
+			return nil, fmt.Errorf("word %d of the command is not UTF-8, which the protocol can't carry", i+1)
+		}
+	}
+	env, err := c.environment()
+	if err != nil {
+		return nil, err
+	}
+	extra, err := c.extra(info, size)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := c.directory(info)
+	if err != nil {
+		return nil, err
+	}
+	return &protocol.StartParams{
+		ProcessID: processID,
+		Argv:      argv,
+		CWD:       dir,
+		EnvPolicy: &protocol.EnvPolicy{
+			Inherit:               protocol.InheritAll,
+			IgnoreDefaultExcludes: true,
+			Exclude:               []string{},
+			Set:                   map[string]string{},
+			IncludeOnly:           []string{},
+		},
+		Env: env,
+		TTY: c.TTY,
+		// Standard input that is empty needs no closing, which not every
+		// executor can do.
+		PipeStdin: !c.TTY && !isNull(os.Stdin),
+		Airlock:   extra,
+	}, nil
+}
+
+// environment returns what is set in the command's environment.
+func (c *runCommand) environment() (map[string]string, error) {
+	env := map[string]string{}
+	// Programs have to know what kind of terminal their output ends up on.
+	if kind := os.Getenv("TERM"); c.TTY && kind != "" && utf8.ValidString(kind) {
+		env["TERM"] = kind
+	}
+	for _, variable := range c.Env {
+		name, value, ok := strings.Cut(variable, "=")
+		if name == "" || !utf8.ValidString(variable) {
+			return nil, fmt.Errorf("--env %q: expected NAME=VALUE, or the NAME of a variable that is set here", variable)
+		}
+		if !ok {
+			switch value, ok = os.LookupEnv(name); {
+			case !ok:
+				return nil, fmt.Errorf("--env %s: the variable is not set here: expected NAME=VALUE, "+
+					"or the NAME of one that is", name)
+			case !utf8.ValidString(value): // which may be a secret
+				return nil, fmt.Errorf("--env %s: its value here is not UTF-8, which the protocol can't carry", name)
+			}
+		}
+		env[name] = value
+	}
+	return env, nil
+}
+
+// directory returns where to run the command.
+func (c *runCommand) directory(info *protocol.EnvironmentInfo) (protocol.PathURI, error) {
+	switch {
+	case c.URL == "":
+		dir, err := filepath.Abs(c.CWD)
+		if err != nil {
+			return protocol.PathURI{}, err
+		}
+		// The executor would only say that something was not found.
+		if status, err := os.Stat(dir); err != nil {
+			return protocol.PathURI{}, fmt.Errorf("working directory: %w", err)
+		} else if !status.IsDir() {
+			return protocol.PathURI{}, fmt.Errorf("working directory: %s is not a directory", dir)
+		}
+		return protocol.PathURIFromNative(dir)
+	case strings.HasPrefix(c.CWD, "file:"): // of another system, perhaps
+		return protocol.ParsePathURI(c.CWD)
+	case filepath.IsAbs(c.CWD):
+		return protocol.PathURIFromNative(c.CWD)
+	case c.CWD != "":
+		return protocol.PathURI{}, fmt.Errorf("--cwd %s: with --url, expected an absolute path or a file: URI", c.CWD)
+	case info.CWD == nil:
+		return protocol.PathURI{}, errors.New("the executor does not tell its working directory: set --cwd")
+	}
+	return *info.CWD, nil
+}
+
+// startFailure gives a refused start the exit status that shells use. The
+// executor does not tell a missing directory from a missing program.
+func startFailure(name string, dir protocol.PathURI, err error) (int, error) {
+	status := exitRunFailed
+	if refusal, ok := errors.AsType[*protocol.Error](err); ok {
+		switch refusal.Kind() {
+		case protocol.KindSpawnNotFound:
+			status = exitNotFound
+		case protocol.KindSpawnPermissionDenied, protocol.KindSpawnFailed:
+			status = exitCannotExecute
+		default: // refused before the command was looked at
+		}
+	}
+	place, nativeErr := dir.Native()
+	if nativeErr != nil { // the executor has another system
+		place = dir.String()
+	}
+	return status, fmt.Errorf("cannot start %q in %s: %w", name, place, err)
+}
+
+// isNull tells whether a file is the null device.
+func isNull(f *os.File) bool {
+	null, err := os.Stat(os.DevNull)
+	if err != nil {
+		return false
+	}
+	status, err := f.Stat()
+	return err == nil && os.SameFile(null, status)
+}
