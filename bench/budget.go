@@ -33,22 +33,26 @@ func (b *budget) text(unit string) string {
 	return fmt.Sprintf("%s %g %s", sign, b.limit, of)
 }
 
-// judge returns "ok" or "MISS", or "" when there is no budget or not enough
-// was measured to tell.
-func (b *budget) judge(medians, ratios map[string]float64) string {
+// result is the budget as it is reported, before it is judged.
+func (b *budget) result(unit string) *budgetResult {
 	if b == nil {
-		return ""
+		return nil
+	}
+	return &budgetResult{Text: b.text(unit), Limit: b.limit, AtLeast: b.atLeast, Times: b.times}
+}
+
+// judge tells whether the budget is met. It can't when there is none, or not
+// enough was measured; then ok is false.
+func (b *budget) judge(medians, ratios map[string]float64) (met, ok bool) {
+	if b == nil {
+		return false, false
 	}
 	value, ok := medians[airlockName]
 	if b.times != "" {
 		value, ok = ratios[ratioKey(airlockName, b.times)]
 	}
-	switch {
-	case !ok:
-		return ""
-	case b.atLeast && value >= b.limit, !b.atLeast && value <= b.limit:
-		return "ok"
-	default:
-		return "MISS"
+	if b.atLeast {
+		return value >= b.limit, ok
 	}
+	return value <= b.limit, ok
 }

@@ -69,20 +69,27 @@ func (c *client) send(method string, params any) (id int, err error) {
 	return c.lastID, c.write(request{c.lastID, method, params})
 }
 
-// call sends a request and waits for its answer. Events that come meanwhile
-// are dropped: it is for moments when none is of interest.
+// call is ask for those who need no result.
 func (c *client) call(method string, params any) error {
+	_, err := c.ask(method, params)
+	return err
+}
+
+// ask sends a request and waits for its answer, whose result is valid until the
+// next message is read. Events that come meanwhile are dropped: it is for
+// moments when none is of interest.
+func (c *client) ask(method string, params any) (result []byte, err error) {
 	id, err := c.send(method, params)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for {
 		e, err := c.next()
 		if err != nil {
-			return fmt.Errorf("%s: %w", method, err)
+			return nil, fmt.Errorf("%s: %w", method, err)
 		}
 		if e.kind == eventAnswer && e.id == id {
-			return nil
+			return e.result, nil
 		}
 	}
 }
@@ -94,14 +101,20 @@ type startParams struct {
 	Cwd       string            `json:"cwd"`
 	Env       map[string]string `json:"env"`
 	TTY       bool              `json:"tty"`
+	Sandbox   *sandboxContext   `json:"sandbox,omitempty"`
 }
 
 var processEnv = map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin"}
 
 // launch sends process/start and returns the process id without waiting.
 func (c *client) launch(argv []string, tty bool) (process string, err error) {
+	return c.launchConfined(argv, tty, nil)
+}
+
+// launchConfined is launch in a sandbox, or in none if it is nil.
+func (c *client) launchConfined(argv []string, tty bool, sandbox *sandboxContext) (process string, err error) {
 	process = "p" + strconv.Itoa(c.lastID+1)
-	id, err := c.send("process/start", startParams{process, argv, "file:///", processEnv, tty})
+	id, err := c.send("process/start", startParams{process, argv, "file:///", processEnv, tty, sandbox})
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +125,12 @@ func (c *client) launch(argv []string, tty bool) (process string, err error) {
 
 // run starts a process and waits until it is finished.
 func (c *client) run(argv []string, tty bool) error {
-	if _, err := c.launch(argv, tty); err != nil {
+	return c.runConfined(argv, tty, nil)
+}
+
+// runConfined is run in a sandbox, or in none if it is nil.
+func (c *client) runConfined(argv []string, tty bool, sandbox *sandboxContext) error {
+	if _, err := c.launchConfined(argv, tty, sandbox); err != nil {
 		return err
 	}
 	for {

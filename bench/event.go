@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 )
 
 type eventKind int
@@ -20,6 +21,7 @@ const (
 type event struct {
 	kind     eventKind
 	id       int    // answer: of which request
+	result   []byte // answer: its result, valid until the next message is read
 	process  string // exited, closed
 	exitCode int    // exited
 	stdout   bool   // output: the stream is stdout
@@ -43,15 +45,34 @@ type message struct {
 		Chunk     string `json:"chunk"`
 		ExitCode  int    `json:"exitCode"`
 	} `json:"params"`
-	Error *struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	} `json:"error"`
+	Result json.RawMessage `json:"result"`
+	Error  *answerError    `json:"error"`
+}
+
+// answerError is an error answer.
+type answerError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    struct {
+		Kind string `json:"kind"`
+	} `json:"data"`
+}
+
+func (e *answerError) Error() string { return fmt.Sprintf("error answer %d: %s", e.Code, e.Message) }
+
+// notBuilt tells whether the answer says that the server does not have what it
+// was asked for, which is no failure of a measure.
+func (e *answerError) notBuilt() bool {
+	const methodNotFound = -32601
+	return e.Code == methodNotFound || e.Data.Kind == "sandboxUnavailable"
 }
 
 // parseEvent reads one message. An error answer is an error.
 func parseEvent(text []byte) (event, error) {
 	if e, ok := scanOutput(text); ok {
+		return e, nil
+	}
+	if e, ok := scanAnswer(text); ok {
 		return e, nil
 	}
 	var m message
@@ -60,7 +81,7 @@ func parseEvent(text []byte) (event, error) {
 	}
 	switch {
 	case m.Error != nil:
-		return event{}, fmt.Errorf("error answer %d: %s", m.Error.Code, m.Error.Message)
+		return event{}, m.Error
 	case m.Method == "process/output":
 		return event{kind: eventOutput, stdout: m.Params.Stream == "stdout", chunk: []byte(m.Params.Chunk)}, nil
 	case m.Method == "process/exited":
@@ -68,7 +89,7 @@ func parseEvent(text []byte) (event, error) {
 	case m.Method == "process/closed":
 		return event{kind: eventClosed, process: m.Params.ProcessID}, nil
 	case m.Method == "" && m.ID != nil:
-		return event{kind: eventAnswer, id: *m.ID}, nil
+		return event{kind: eventAnswer, id: *m.ID, result: m.Result}, nil
 	default:
 		return event{}, nil
 	}
@@ -89,6 +110,22 @@ func scanOutput(text []byte) (event, bool) {
 	}
 	chunk, ok := scanString(text, `"chunk":"`)
 	return event{kind: eventOutput, stdout: string(stream) == "stdout", chunk: chunk}, ok
+}
+
+// scanAnswer reads an answer without decoding its result, which may be large.
+// As scanOutput it knows the plain spelling only.
+func scanAnswer(text []byte) (event, bool) {
+	rest, ok := bytes.CutPrefix(text, []byte(`{"id":`))
+	if !ok {
+		return event{}, false
+	}
+	digits, result, ok := bytes.Cut(rest, []byte(`,"result":`))
+	if !ok || len(digits) > 9 {
+		return event{}, false
+	}
+	id, err := strconv.Atoi(string(digits))
+	result, closed := bytes.CutSuffix(result, []byte("}"))
+	return event{kind: eventAnswer, id: id, result: result}, err == nil && closed
 }
 
 // scanString returns what stands between prefix and the next quote.

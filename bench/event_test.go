@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,7 +19,9 @@ func TestParseEvent(t *testing.T) {
 		name, text string
 		want       event
 	}{
-		{"answer", `{"id":5,"result":{"processId":"p1","sandboxType":"none"}}`, event{kind: eventAnswer, id: 5}},
+		{"answer", `{"id":5,"result":{"processId":"p1","sandboxType":"none"}}`, event{kind: eventAnswer, id: 5, result: []byte(`{"processId":"p1","sandboxType":"none"}`)}},
+		{"answer, other spelling", `{"result": {"a":1}, "id": 5}`, event{kind: eventAnswer, id: 5, result: []byte(`{"a":1}`)}},
+		{"answer, no result", `{"id":5,"result":null}`, event{kind: eventAnswer, id: 5, result: []byte(`null`)}},
 		{
 			"exited", `{"method":"process/exited","params":{"processId":"p1","seq":1,"exitCode":3,"sandboxDenied":false}}`,
 			event{kind: eventExited, process: "p1", exitCode: 3},
@@ -34,7 +37,9 @@ func TestParseEvent(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"error answer": `{"error":{"code":-32600,"message":"unknown process id p1"},"id":3}`,
+		"error first":  `{"id":3,"error":{"code":-32601,"message":"no"}}`,
 		"not JSON":     `hello`,
+		"cut off":      `{"id":3,"result":{"a":1`,
 	} {
 		if got, err := parseEvent([]byte(text)); err == nil {
 			t.Errorf("%s: accepted as %+v", name, got)
@@ -67,5 +72,20 @@ func TestParseOutput(t *testing.T) {
 	}
 	if e, err := parseEvent([]byte(outputText("stderr", []byte("x")))); err != nil || e.stdout {
 		t.Errorf("stderr: %+v, %v", e, err)
+	}
+}
+
+// Only an answer that says so is one that the server does not offer a thing.
+func TestNotBuilt(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"error":{"code":-32601,"message":"no such method"},"id":3}`:                                     true,
+		`{"error":{"code":-32602,"data":{"kind":"sandboxUnavailable"},"message":"it has no box"},"id":3}`: true,
+		`{"error":{"code":-32602,"data":{"kind":"sandboxPreparation"},"message":"bad root"},"id":3}`:      false,
+		`{"error":{"code":-32603,"message":"No such file or directory"},"id":3}`:                          false,
+	} {
+		_, err := parseEvent([]byte(text))
+		if answer, ok := errors.AsType[*answerError](err); !ok || answer.notBuilt() != want {
+			t.Errorf("%s: %v, not built: want %v", text, err, want)
+		}
 	}
 }

@@ -17,7 +17,9 @@ const (
 
 // sizes says how much work each measure does in one round.
 type sizes struct {
+	name       string
 	rounds     int
+	limit      time.Duration // no round begins after it, but for the first few; 0: none
 	starts     int           // server starts
 	spawns     int           // sequential processes
 	parallel   int           // processes, 16 in flight
@@ -25,13 +27,36 @@ type sizes struct {
 	echoes     int           // keystrokes
 	idlePTYs   int           // PTYs held open at once
 	roundTrips int           // environment/status requests
+	sandboxed  int           // confined processes
+	reads      int           // of the whole file
+	walks      int           // of the whole tree
 	settle     time.Duration // rest before memory is read
+
+	turns    map[string]int // in one round, of the measures that take more than one
+	fixtures *fixtures      // what the measures work on
 }
 
 var (
-	full  = sizes{5, 20, 200, 400, 256, 500, 200, 2000, 2 * time.Second}
-	quick = sizes{2, 5, 20, 64, 32, 50, 30, 300, 500 * time.Millisecond}
+	full = sizes{
+		name: "full", rounds: 5, starts: 20, spawns: 200, parallel: 400, streamMiB: 256, echoes: 500, idlePTYs: 200,
+		roundTrips: 2000, sandboxed: 20, reads: 20, walks: 20, settle: 2 * time.Second,
+	}
+	quick = sizes{
+		name: "quick", rounds: 2, starts: 5, spawns: 20, parallel: 64, streamMiB: 32, echoes: 50, idlePTYs: 30,
+		roundTrips: 300, sandboxed: 5, reads: 5, walks: 5, settle: 500 * time.Millisecond,
+	}
+	// check is for the regression check: many short turns, since what disturbs
+	// the machine for a moment then falls on one of many, and so does how a server
+	// happens to lie on the cores. Those that vary most take several in a round.
+	check = sizes{
+		name: "check", rounds: 9, limit: 35 * time.Second, starts: 4, spawns: 60, parallel: 96, streamMiB: 64, echoes: 100, idlePTYs: 30,
+		roundTrips: 300, sandboxed: 8, reads: 5, walks: 5, settle: 200 * time.Millisecond,
+		turns: map[string]int{"startup": 3, "parallel": 3, "stream-head": 4, "stream-dd": 5, "echo": 6, "status": 6},
+	}
 )
+
+// turnsOf is how many turns a measure takes in one round.
+func (s sizes) turnsOf(m measure) int { return max(1, s.turns[m.name]) }
 
 // sample is what one measure found in one round, by row key.
 type sample map[string]float64
@@ -50,6 +75,9 @@ type row struct {
 	title  string
 	unit   string
 	budget *budget // nil: none is set
+
+	noFloor  bool // the bare loop does not have it
+	unsteady bool // it varies with the machine's load too much for the regression check
 }
 
 // measures is the list of everything this program can measure. To add one,
@@ -58,49 +86,66 @@ type row struct {
 // Budgets are those of the design, section 12. MB and KB are decimal, MiB/s
 // is binary, as there.
 var measures = []measure{
-	{"binary", binarySize, nil, []row{
-		{"size", "binary", "MB", atMost(25)},
+	{"binary", binarySize, bareBinarySize, []row{
+		{key: "size", title: "binary", unit: "MB", budget: atMost(25)},
 	}},
-	{"startup", startUp, nil, []row{
-		{"p50", "start to listening", "ms", atMost(12)},
+	{"startup", startUp, bareStartUp, []row{
+		{key: "p50", title: "start to listening", unit: "ms", budget: atMost(12)},
 	}},
-	{"idle", idleMemory, nil, []row{
-		{"server", "idle RSS", "MB", atMost(15)},
-		{"tree", "idle RSS after a start, with helpers", "MB", atMost(15)},
+	{"idle", idleMemory, bareIdleMemory, []row{
+		{key: "server", title: "idle RSS", unit: "MB", budget: atMost(15)},
+		{key: "tree", title: "idle RSS after a start, with helpers", unit: "MB", budget: atMost(15)},
 	}},
 	{"spawn", spawnPipe, bareSpawnPipe, []row{
-		{"p50", "/bin/true start to closed, p50", "ms", atMostTimesBare(1.5)},
-		{"p99", "/bin/true start to closed, p99", "ms", nil},
+		{key: "p50", title: "/bin/true start to closed, p50", unit: "ms", budget: atMostTimesBare(1.5)},
+		{key: "p99", title: "/bin/true start to closed, p99", unit: "ms", unsteady: true},
 	}},
 	{"spawn-tty", spawnTTY, bareSpawnTTY, []row{
-		{"p50", "same, tty, p50", "ms", atMostTimesBare(2)},
-		{"p99", "same, tty, p99", "ms", nil},
+		{key: "p50", title: "same, tty, p50", unit: "ms", budget: atMostTimesBare(2)},
+		{key: "p99", title: "same, tty, p99", unit: "ms", unsteady: true},
 	}},
 	{"parallel", spawnParallel, bareSpawnParallel, []row{
-		{"rate", "16 at a time", "/s", atLeastTimes(0.8, bareName)},
+		{key: "rate", title: "16 at a time (bare: loops)", unit: "/s", budget: atLeastTimes(0.8, bareName), unsteady: true},
+		{key: "least", title: "same (bare: least server)", unit: "/s"},
 	}},
 	{"stream-head", streamHead, bareStreamHead, []row{
-		{"rate", "stream, head -c", "MiB/s", atLeastTimes(4, peerName)},
-		{"peak", "stream, head -c, peak RSS", "MB", atMost(40)},
+		{key: "rate", title: "stream, head -c (bare: pipe)", unit: "MiB/s", budget: atLeastTimes(4, peerName), unsteady: true},
+		{key: "relay", title: "same (bare: least server)", unit: "MiB/s"},
+		{key: "peak", title: "stream, head -c, peak RSS", unit: "MB", budget: atMost(40), noFloor: true},
 	}},
 	{"stream-dd", streamDD, bareStreamDD, []row{
-		{"rate", "stream, dd bs=1M", "MiB/s", atLeastTimes(4, peerName)},
-		{"peak", "stream, dd bs=1M, peak RSS", "MB", atMost(40)},
+		{key: "rate", title: "stream, dd bs=1M (bare: pipe)", unit: "MiB/s", budget: atLeastTimes(4, peerName), unsteady: true},
+		{key: "relay", title: "same (bare: least server)", unit: "MiB/s"},
+		{key: "peak", title: "stream, dd bs=1M, peak RSS", unit: "MB", budget: atMost(40), noFloor: true},
 	}},
 	{"echo", ptyEcho, barePTYEcho, []row{
-		{"p50", "PTY echo, p50", "ms", atMost(0.3)},
-		{"p99", "PTY echo, p99", "ms", nil},
+		{key: "p50", title: "PTY echo, p50", unit: "ms", budget: atMost(0.3)},
+		{key: "p99", title: "PTY echo, p99", unit: "ms", unsteady: true},
 	}},
 	{"idle-pty", idlePTYMemory, nil, []row{
-		{"each", "per idle PTY", "KB", atMost(40)},
+		{key: "each", title: "per idle PTY", unit: "KB", budget: atMost(40)},
+	}},
+	{"sandbox", sandboxed, bareSandboxed, []row{
+		{key: "added", title: "sandboxed /bin/true, added (bare: bwrap)", unit: "ms", budget: atMostTimesBare(1)},
+		{key: "p50", title: "sandboxed /bin/true, start to closed, p50", unit: "ms"},
+	}},
+	{"sandbox-paced", sandboxedPaced, bareSandboxedPaced, []row{
+		{key: "added", title: "same, 20 a second, added (bare: clone)", unit: "ms", budget: atMost(4)},
+		{key: "p50", title: "same, 20 a second, p50", unit: "ms"},
+	}},
+	{"fs-read", readFile, bareReadFile, []row{
+		{key: "rate", title: "fs/readFile, 4 MiB", unit: "MiB/s", budget: atLeastTimes(6, peerName)},
+	}},
+	{"fs-walk", walk, bareWalk, []row{
+		{key: "p50", title: "fs/walk, 5,000 files, p50", unit: "ms", budget: atMost(12)},
 	}},
 	{"stalled", besideStalled, nil, []row{
-		{"alone", "environment/status round trip, p99", "ms", nil},
-		{"beside", "same, beside a client that does not read 500 MiB", "ms", nil},
-		{"peak", "peak RSS with that client", "MB", atMost(60)},
+		{key: "alone", title: "environment/status round trip, p99", unit: "ms"},
+		{key: "beside", title: "same, beside a client that does not read 500 MiB", unit: "ms"},
+		{key: "peak", title: "peak RSS with that client", unit: "MB", budget: atMost(60)},
 	}},
-	{"status", statusRoundTrip, nil, []row{
-		{"p50", "environment/status round trip, p50", "ms", nil},
+	{"status", statusRoundTrip, bareRoundTrip, []row{
+		{key: "p50", title: "environment/status round trip, p50", unit: "ms"},
 	}},
 }
 

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestBudget(t *testing.T) {
@@ -29,12 +32,16 @@ func TestBudget(t *testing.T) {
 		if got := test.budget.text("ms"); got != test.text {
 			t.Errorf("text %q, want %q", got, test.text)
 		}
-		if got := test.budget.judge(medians, ratios); got != test.verdict {
+		result := test.budget.result("ms")
+		if met, ok := test.budget.judge(medians, ratios); ok {
+			result.Met = &met
+		}
+		if got := result.verdict(); got != test.verdict {
 			t.Errorf("%s: verdict %q, want %q", test.text, got, test.verdict)
 		}
 	}
-	if got := atMost(10).judge(nil, nil); got != "" {
-		t.Errorf("judged without a figure: %q", got)
+	if met, ok := atMost(10).judge(nil, nil); ok {
+		t.Errorf("judged without a figure: %v", met)
 	}
 }
 
@@ -58,10 +65,13 @@ func TestRunRounds(t *testing.T) {
 			}
 			return sample{"v": 6}, nil
 		},
-		rows: []row{{"v", "value", "ms", nil}},
+		rows: []row{{key: "v", title: "value", unit: "ms"}},
 	}
-	res := newResults([]measure{m})
-	failures := runRounds(t.Context(), res, []measure{m}, []*target{{name: peerName}, {name: airlockName}}, quick, 3, io.Discard)
+	targets := []*target{{name: peerName}, {name: airlockName}}
+	res := newResults([]measure{m}, targets)
+	size := quick
+	size.rounds = 3
+	failures := runRounds(t.Context(), res, []measure{m}, targets, size, io.Discard)
 	res.finish()
 
 	if got := strings.Join(turns, " "); got != "bare peer airlock bare peer bare" {
@@ -70,8 +80,89 @@ func TestRunRounds(t *testing.T) {
 	if want := "peer: m, round 2: gone"; len(failures) != 1 || failures[0] != want {
 		t.Errorf("failures: %q", failures)
 	}
-	if got := fmt.Sprint(res.rows[0].Rounds, res.rows[0].Ratios); got != "map[bare:[2 2 2] peer:[6]] map[peer/bare:3]" {
+	r := res.rows[0]
+	if got := fmt.Sprint(r.rounds(bareName), r.rounds(peerName), r.Figures[peerName].RatiosToBare, r.Ratios); got != "[2 2 2] [6] [3] map[peer/bare:3]" {
 		t.Errorf("results: %s", got)
+	}
+	for who, want := range map[string]string{bareName: "2.00", peerName: "6.00", airlockName: "n/a"} {
+		if got := r.cell(who); got != want {
+			t.Errorf("%s: cell %q, want %q", who, got, want)
+		}
+	}
+	if got := fmt.Sprint(r.Missing); got != "map[airlock:n/a: memory: not available here peer:failed: gone]" {
+		t.Errorf("missing: %s", got)
+	}
+}
+
+// A server that does not offer what is measured has not failed, and the table
+// says so; so it does where there can be no floor.
+func TestNotBuiltCell(t *testing.T) {
+	m := measure{
+		name: "m",
+		server: func(context.Context, *target, sizes) (sample, error) {
+			_, err := parseEvent([]byte(`{"error":{"code":-32601,"message":"no fs/walk"},"id":3}`))
+			return nil, fmt.Errorf("fs/walk: %w\nits stderr ends: x", err)
+		},
+		rows: []row{{key: "v", title: "value", unit: "ms", budget: atMost(1)}},
+	}
+	targets := []*target{{name: airlockName}}
+	res := newResults([]measure{m}, targets)
+	failures := runRounds(t.Context(), res, []measure{m}, targets, quick, io.Discard)
+	res.finish()
+	if len(failures) > 0 || res.misses() != 0 {
+		t.Errorf("failures %q, misses %d", failures, res.misses())
+	}
+	var table strings.Builder
+	printTable(&table, res, machine{OS: "linux", Arch: "amd64", Cores: 2}, full)
+	want := []string{"value", "ms", noFigure, "not built", noFigure, "≤ 1 ms"}
+	lines := strings.Split(strings.TrimSpace(table.String()), "\n")
+	got := regexp.MustCompile(` {2,}`).Split(strings.TrimSpace(lines[len(lines)-1]), -1)
+	if !slices.Equal(got, want) {
+		t.Errorf("row %q, want %q", got, want)
+	}
+	if strings.Contains(table.String(), peerName) {
+		t.Error("the table has columns of a contestant that was not there")
+	}
+}
+
+// A measure that takes several turns in a round has as many figures, and those of
+// one turn are compared with each other.
+func TestTurns(t *testing.T) {
+	turn := 0.0
+	m := measure{
+		name:   "m",
+		bare:   func(context.Context, sizes) (sample, error) { turn++; return sample{"v": turn}, nil },
+		server: func(context.Context, *target, sizes) (sample, error) { return sample{"v": 3 * turn}, nil },
+		rows:   []row{{key: "v", unit: "ms"}},
+	}
+	targets := []*target{{name: airlockName}}
+	res := newResults([]measure{m}, targets)
+	runRounds(t.Context(), res, []measure{m}, targets, sizes{rounds: 2, turns: map[string]int{"m": 2, "other": 5}}, io.Discard)
+	res.finish()
+	if got := fmt.Sprint(res.rows[0].rounds(bareName), res.rows[0].Figures[airlockName].RatiosToBare); got != "[1 2 3 4] [3 3 3 3]" {
+		t.Error(got)
+	}
+	for name := range check.turns {
+		if _, err := selectMeasures(name); err != nil {
+			t.Errorf("turns of %v", err)
+		}
+	}
+}
+
+// When the time is over no round begins, but a few are needed whatever they take.
+func TestLimit(t *testing.T) {
+	m := measure{
+		name:   "m",
+		server: func(context.Context, *target, sizes) (sample, error) { return sample{"v": 1}, nil },
+		rows:   []row{{key: "v", unit: "ms"}},
+	}
+	targets := []*target{{name: airlockName}}
+	for limit, want := range map[time.Duration]int{1: fewRounds, time.Hour: 9, 0: 9} {
+		res := newResults([]measure{m}, targets)
+		runRounds(t.Context(), res, []measure{m}, targets, sizes{rounds: 9, limit: limit}, io.Discard)
+		if got := len(res.rows[0].rounds(airlockName)); got != want || res.rounds != want {
+			t.Errorf("limit %v: %d rounds, said to be %d, want %d", limit, got, res.rounds, want)
+		}
 	}
 }
 

@@ -57,16 +57,16 @@ func spawnParallel(ctx context.Context, t *target, n sizes) (s sample, err error
 				finished++
 			}
 		}
-		s = sample{"rate": perSecond(float64(n.parallel), begin)}
+		rate := perSecond(float64(n.parallel), begin)
+		s = sample{"rate": rate, "least": rate}
 		return nil
 	})
 	return s, err
 }
 
 // barePipe is the least a server has to do for a process: two pipes, fork,
-// exec, read both to the end, wait.
-func barePipe(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, trueArgv[0])
+// exec, read both to the end, wait. cmd has not been started.
+func barePipe(cmd *exec.Cmd) error {
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -83,8 +83,10 @@ func barePipe(ctx context.Context) error {
 	return errors.Join(errOut, errErr, cmd.Wait())
 }
 
+func bareTrue(ctx context.Context) error { return barePipe(exec.CommandContext(ctx, trueArgv[0])) }
+
 func bareSpawnPipe(ctx context.Context, n sizes) (sample, error) {
-	return timeEach(n.spawns, func() error { return barePipe(ctx) })
+	return timeEach(n.spawns, func() error { return bareTrue(ctx) })
 }
 
 func bareSpawnTTY(ctx context.Context, n sizes) (sample, error) {
@@ -97,7 +99,8 @@ func bareSpawnTTY(ctx context.Context, n sizes) (sample, error) {
 	})
 }
 
-// bareSpawnParallel runs 16 of the bare loops at once.
+// bareSpawnParallel has two floors: 16 of the bare loops at once, and the least
+// server.
 func bareSpawnParallel(ctx context.Context, n sizes) (sample, error) {
 	begin := time.Now()
 	errs := make(chan error, inFlight)
@@ -105,7 +108,7 @@ func bareSpawnParallel(ctx context.Context, n sizes) (sample, error) {
 		go func() {
 			var err error
 			for i := 0; i < n.parallel/inFlight && err == nil; i++ {
-				err = barePipe(ctx)
+				err = bareTrue(ctx)
 			}
 			errs <- err
 		}()
@@ -117,5 +120,6 @@ func bareSpawnParallel(ctx context.Context, n sizes) (sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sample{"rate": perSecond(float64(n.parallel/inFlight*inFlight), begin)}, nil
+	s := sample{"rate": perSecond(float64(n.parallel/inFlight*inFlight), begin)}
+	return addLeast(s, "least", func() (float64, error) { return bareRuns(ctx, n) })
 }

@@ -27,6 +27,15 @@ func binarySize(_ context.Context, t *target, _ sizes) (sample, error) {
 	return sample{"size": float64(info.Size()) / megabyte}, nil
 }
 
+// bareBinarySize is the size of the least Go program.
+func bareBinarySize(ctx context.Context, n sizes) (sample, error) {
+	hello, err := n.fixtures.buildHello(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return binarySize(ctx, hello, n)
+}
+
 // startUp is the time from the fork until the URL line has been read.
 func startUp(ctx context.Context, t *target, n sizes) (sample, error) {
 	var took []float64
@@ -39,6 +48,15 @@ func startUp(ctx context.Context, t *target, n sizes) (sample, error) {
 		srv.stop()
 	}
 	return sample{"p50": median(took)}, nil
+}
+
+// bareStartUp is the same of the least Go program.
+func bareStartUp(ctx context.Context, n sizes) (sample, error) {
+	hello, err := n.fixtures.buildHello(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return startUp(ctx, hello, n)
 }
 
 // idleMemory is the resident memory of a server with one quiet connection,
@@ -66,6 +84,27 @@ func idleMemory(ctx context.Context, t *target, n sizes) (sample, error) {
 		return err
 	})
 	return s, err
+}
+
+// bareIdleMemory is what the least Go program takes, which has no helper.
+func bareIdleMemory(ctx context.Context, n sizes) (sample, error) {
+	hello, err := n.fixtures.buildHello(ctx)
+	if err != nil {
+		return nil, err
+	}
+	running, err := hello.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer running.stop()
+	if err := rest(ctx, n.settle); err != nil {
+		return nil, err
+	}
+	bytes, err := residentBytes(running.cmd.Process.Pid)
+	if err != nil {
+		return nil, err
+	}
+	return sample{"server": bytes / megabyte, "tree": bytes / megabyte}, nil
 }
 
 // statusRoundTrip is the cheapest request there is.

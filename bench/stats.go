@@ -19,21 +19,17 @@ func percentile(xs []float64, p float64) float64 {
 
 func median(xs []float64) float64 { return percentile(xs, 0.5) }
 
-// medianRatio is the median of a[i]/b[i] over the rounds both have. Comparing
-// within a round cancels what disturbed the machine during it. Rounds where
-// the divisor is not positive say nothing and are left out; ok is false when
-// none remains.
-func medianRatio(a, b []float64) (ratio float64, ok bool) {
-	var ratios []float64
+// ratios returns a[i]/b[i] for the rounds both have. Comparing within a round
+// cancels what disturbed the machine during it. Rounds where the divisor is not
+// positive say nothing and are left out.
+func ratios(a, b []float64) []float64 {
+	var all []float64
 	for i := range min(len(a), len(b)) {
 		if b[i] > 0 {
-			ratios = append(ratios, a[i]/b[i])
+			all = append(all, a[i]/b[i])
 		}
 	}
-	if len(ratios) == 0 {
-		return 0, false
-	}
-	return median(ratios), true
+	return all
 }
 
 // warmUps is how often timeEach runs f before it looks at the clock: the first

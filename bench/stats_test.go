@@ -35,22 +35,20 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
-func TestMedianRatio(t *testing.T) {
+func TestRatios(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		a, b []float64
-		want float64
-		ok   bool
+		name       string
+		a, b, want []float64
 	}{
 		// The second round was disturbed for both, so its ratio still counts.
-		{"within rounds", []float64{2, 40, 2}, []float64{1, 20, 1}, 2, true},
-		{"one has failed early", []float64{2, 9, 9}, []float64{1}, 2, true},
-		{"zero divisor", []float64{5, 6}, []float64{0, 3}, 2, true},
-		{"nothing in common", []float64{5}, nil, 0, false},
-		{"only zero divisors", []float64{5}, []float64{0}, 0, false},
+		{"within rounds", []float64{2, 40, 3}, []float64{1, 20, 1}, []float64{2, 2, 3}},
+		{"one has failed early", []float64{2, 9, 9}, []float64{1}, []float64{2}},
+		{"zero divisor", []float64{5, 6}, []float64{0, 3}, []float64{2}},
+		{"nothing in common", []float64{5}, nil, nil},
+		{"only zero divisors", []float64{5}, []float64{0}, nil},
 	} {
-		if got, ok := medianRatio(test.a, test.b); got != test.want || ok != test.ok {
-			t.Errorf("%s: got %v, %v", test.name, got, ok)
+		if got := ratios(test.a, test.b); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v, want %v", test.name, got, test.want)
 		}
 	}
 }

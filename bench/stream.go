@@ -57,6 +57,7 @@ func stream(ctx context.Context, t *target, argv []string, wantMiB int) (sample,
 			return fmt.Errorf("%s: got %d bytes of %d", argv[0], received, wantMiB*mebibyte)
 		}
 		s["rate"] = perSecond(float64(wantMiB), begin)
+		s["relay"] = s["rate"]
 		peak, err := peakBytes(srv.cmd.Process.Pid)
 		switch err := errors.Join(reset, err); {
 		case errors.Is(err, errNotAvailable):
@@ -71,23 +72,33 @@ func stream(ctx context.Context, t *target, argv []string, wantMiB int) (sample,
 }
 
 func bareStreamHead(ctx context.Context, n sizes) (sample, error) {
-	return bareStream(ctx, headArgv(n), n.streamMiB)
+	return bareStream(ctx, n, headArgv(n))
 }
 
 func bareStreamDD(ctx context.Context, n sizes) (sample, error) {
-	return bareStream(ctx, ddArgv(n), n.streamMiB)
+	return bareStream(ctx, n, ddArgv(n))
 }
 
-// bareStream reads the same child's pipe and drops what it reads.
-func bareStream(ctx context.Context, argv []string, wantMiB int) (sample, error) {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	stdout, err := cmd.StdoutPipe()
+// bareStream has two floors: to read the same child's pipe, and to relay what
+// comes from it.
+func bareStream(ctx context.Context, n sizes, argv []string) (sample, error) {
+	rate, err := barePipeRate(ctx, argv, n.streamMiB)
 	if err != nil {
 		return nil, err
 	}
+	return addLeast(sample{"rate": rate}, "relay", func() (float64, error) { return bareRelay(ctx, n, argv) })
+}
+
+// barePipeRate reads the pipe and drops what it reads.
+func barePipeRate(ctx context.Context, argv []string, wantMiB int) (rate float64, err error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return 0, err
+	}
 	begin := time.Now()
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		return 0, err
 	}
 	received := 0
 	buffer := make([]byte, 64<<10) // what a pipe holds
@@ -97,13 +108,13 @@ func bareStream(ctx context.Context, argv []string, wantMiB int) (sample, error)
 		received += n
 	}
 	if err != io.EOF {
-		return nil, errors.Join(err, cmd.Wait())
+		return 0, errors.Join(err, cmd.Wait())
 	}
 	if err := cmd.Wait(); err != nil {
-		return nil, fmt.Errorf("%s: %w", argv[0], err)
+		return 0, fmt.Errorf("%s: %w", argv[0], err)
 	}
 	if received != wantMiB*mebibyte {
-		return nil, fmt.Errorf("%s: got %d bytes of %d", argv[0], received, wantMiB*mebibyte)
+		return 0, fmt.Errorf("%s: got %d bytes of %d", argv[0], received, wantMiB*mebibyte)
 	}
-	return sample{"rate": perSecond(float64(wantMiB), begin)}, nil
+	return perSecond(float64(wantMiB), begin), nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,20 @@ func serverAttributes() *syscall.SysProcAttr {
 func terminalAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Setctty: true}
 }
+
+// namespaceAttributes puts the child into the namespaces that a sandbox has, as
+// the user it would be without.
+func namespaceAttributes(uid, gid int) (*syscall.SysProcAttr, error) {
+	return &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWNET,
+
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+	}, nil
+}
+
+// setQuickAck has a TCP socket acknowledge at once what comes next.
+func setQuickAck(fd uintptr) { _ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_QUICKACK, 1) }
 
 // openPTY opens a new terminal.
 func openPTY() (master, slave *os.File, err error) {
@@ -134,4 +149,63 @@ func childrenByParent() (map[int][]int, error) {
 		children[parent] = append(children[parent], pid)
 	}
 	return children, nil
+}
+
+// describeSystem returns the kernel's release, the processor's name and the load
+// average, as far as they can be had.
+func describeSystem() (kernel, cpu string, load float64) {
+	var name unix.Utsname
+	if unix.Uname(&name) == nil {
+		kernel = unix.ByteSliceToString(name.Release[:])
+	}
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(info)) {
+			if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+				cpu = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	if loads, err := os.ReadFile("/proc/loadavg"); err == nil {
+		first, _, _ := strings.Cut(string(loads), " ")
+		load, _ = strconv.ParseFloat(first, 64) // 0 if it is no number
+	}
+	return kernel, cpu, load
+}
+
+// readUsage reads the processor times.
+func readUsage() (usage, error) {
+	const tick = 10 * time.Millisecond // the unit of /proc/stat, whatever the kernel's own is
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return usage{}, err
+	}
+	line, _, _ := strings.Cut(string(stat), "\n")
+	fields := strings.Fields(line) // cpu user nice system idle iowait irq softirq steal; guests are in user
+	const idle, iowait, steal = 4, 5, 8
+	if len(fields) <= steal {
+		return usage{}, fmt.Errorf("/proc/stat begins with %q", line)
+	}
+	var u usage
+	for i, field := range fields[:steal+1] {
+		if i == 0 {
+			continue // its name
+		}
+		ticks, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return usage{}, fmt.Errorf("/proc/stat: %w", err)
+		}
+		u.total += time.Duration(ticks) * tick
+		if i != idle && i != iowait {
+			u.busy += time.Duration(ticks) * tick
+		}
+	}
+	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+		var r unix.Rusage
+		if err := unix.Getrusage(who, &r); err != nil {
+			return usage{}, fmt.Errorf("reading its own processor time: %w", err)
+		}
+		u.own += time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	}
+	return u, nil
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"crypto/sha1"
 	"os"
 	"os/exec"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestMemory(t *testing.T) {
@@ -49,5 +51,20 @@ func TestPTY(t *testing.T) {
 	}
 	if s, err := barePTYEcho(t.Context(), small); err != nil || s["p50"] <= 0 {
 		t.Errorf("echo: %v, %v", s, err)
+	}
+}
+
+// What this program uses counts as its own, and is a part of what is used.
+func TestReadUsage(t *testing.T) {
+	before, err := readUsage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); time.Since(begin) < 100*time.Millisecond; {
+		_ = sha1.Sum(make([]byte, 1<<10))
+	}
+	after, err := readUsage()
+	if err != nil || after.own <= before.own || after.busy < before.busy || after.total <= before.total || after.busy > after.total {
+		t.Errorf("from %+v to %+v, %v", before, after, err)
 	}
 }

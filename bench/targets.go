@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,9 +19,9 @@ type target struct {
 	env  []string // added to this program's own environment
 }
 
-// findTargets returns the servers that are there to be measured and says on
-// log which are not. cleanUp removes what was made for them; it is never nil.
-func findTargets(ctx context.Context, airlock string, log io.Writer) (targets []*target, cleanUp func(), err error) {
+// findTargets returns the servers that are there to be measured, with the peer or
+// without, and says on log which are not. cleanUp removes what was made for them; it is never nil.
+func findTargets(ctx context.Context, airlock string, withPeer bool, log io.Writer) (targets []*target, cleanUp func(), err error) {
 	var dirs []string
 	cleanUp = func() {
 		for _, dir := range dirs {
@@ -31,7 +31,9 @@ func findTargets(ctx context.Context, airlock string, log io.Writer) (targets []
 		}
 	}
 
-	if program := os.Getenv("CODEX_BIN"); program == "" {
+	if program := os.Getenv("CODEX_BIN"); !withPeer {
+		// Nobody has asked for it.
+	} else if program == "" {
 		fmt.Fprintln(log, "peer: not measured: CODEX_BIN is not set")
 	} else {
 		home, err := makePeerHome()
@@ -54,7 +56,7 @@ func findTargets(ctx context.Context, airlock string, log io.Writer) (targets []
 		}
 		dirs = append(dirs, dir)
 		program := filepath.Join(dir, "airlock")
-		if err := build(ctx, program); err != nil {
+		if err := build(ctx, dir, program); err != nil {
 			return nil, cleanUp, err
 		}
 		argv = []string{program, "serve"}
@@ -62,13 +64,27 @@ func findTargets(ctx context.Context, airlock string, log io.Writer) (targets []
 	return append(targets, &target{airlockName, argv, nil}), cleanUp, nil
 }
 
-// build builds Airlock the way it is released, without symbols, since its size
-// is one of the measures.
-func build(ctx context.Context, program string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, "./cmd/airlock")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("airlock: building ./cmd/airlock: %w\n%s", err, out)
+// build builds Airlock the way it is released: its size is one of the measures,
+// and with its helper embedded it takes less memory. The helper is laid over the
+// place where it is looked for, so that the source tree stays as it is.
+func build(ctx context.Context, dir, program string) error {
+	helper, overlay := filepath.Join(dir, "airlock-helper"), filepath.Join(dir, "overlay.json")
+	if err := goBuild(ctx, "-o", helper, "./cmd/airlock-helper"); err != nil {
+		return fmt.Errorf("airlock: building ./cmd/airlock-helper: %w", err)
+	}
+	place, err := filepath.Abs("internal/helper/embedded/airlock-helper")
+	if err != nil {
+		return fmt.Errorf("airlock: building ./cmd/airlock: %w", err)
+	}
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {place: helper}})
+	if err == nil {
+		err = os.WriteFile(overlay, text, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("airlock: building ./cmd/airlock: %w", err)
+	}
+	if err := goBuild(ctx, "-tags", "embedhelper", "-overlay", overlay, "-o", program, "./cmd/airlock"); err != nil {
+		return fmt.Errorf("airlock: building ./cmd/airlock: %w", err)
 	}
 	return nil
 }
@@ -92,6 +108,8 @@ func hasTarget(targets []*target, name string) bool {
 	return slices.ContainsFunc(targets, func(t *target) bool { return t.name == name })
 }
 
-// errNotAvailable marks a figure that cannot be had on this operating system.
-// The table shows it as "n/a".
-var errNotAvailable = errors.New("not available on this system")
+// notAvailable is how the table shows errNotAvailable.
+const notAvailable = "n/a"
+
+// errNotAvailable marks a figure that cannot be had on this machine.
+var errNotAvailable = errors.New("not available here")

@@ -45,6 +45,8 @@ type wsConn struct {
 	in   []byte // in[r:w] is received and not yet consumed
 	r, w int
 
+	quick func() // called before each read, if set: see acknowledgeAtOnce
+
 	joined []byte // a message that came in several frames
 	out    []byte // the frame being sent
 }
@@ -233,6 +235,9 @@ func (c *wsConn) fill(n int) error {
 		c.r, c.in = 0, room
 	}
 	for c.w-c.r < n {
+		if c.quick != nil {
+			c.quick()
+		}
 		got, err := c.tcp.Read(c.in[c.w:])
 		if err != nil {
 			return fmt.Errorf("receiving: %w", err)
