@@ -26,7 +26,7 @@ SCENARIOS   ?= proc- handshake session transport environment
 HELPER := internal/helper/embedded/airlock-helper
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint cross fuzz bench codex conformance check clean
+.PHONY: help build test lint cross fuzz bench regress codex conformance check clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -92,6 +92,11 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 bench: ## measure, side by side with the exec-server in CODEX_BIN if that is set
 	$(GO) run ./bench
 
+# Only what can be compared on any machine is: ratios to the least that has to be
+# done for the same.
+regress: build ## measure, and fail if it is slower than bench/baseline.json says
+	$(GO) run ./bench --airlock './airlock serve' --against bench/baseline.json
+
 codex: $(CODEX_DIR) ## install the Codex exec-server, with npm, and print its path
 	@find $(CURDIR)/$(CODEX_DIR) -path '*/vendor/*' -name codex -type f -perm -u+x
 
@@ -107,7 +112,7 @@ conformance: build ## replay the recorded transcripts against ./airlock
 		node $(CONFORMANCE)/run.mjs --server './airlock serve' --only $$only; \
 	done
 
-check: lint test cross fuzz conformance ## all of it, except bench
+check: lint test cross fuzz conformance regress ## all of it, except bench
 
 clean: ## remove what has been built
 	rm -rf airlock airlock.exe .cache $(dir $(HELPER))

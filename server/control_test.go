@@ -262,7 +262,7 @@ func TestObserveFallsBehind(t *testing.T) {
 		if result.Airlock.FirstSeq > 0 {
 			dropped = result.Airlock.DroppedBytes["stdout"]
 		}
-		if len(got) > observedBytes {
+		if len(got) > limits.ObservedBytes {
 			t.Errorf("one answer has %d bytes", len(got))
 		}
 		if result.Closed && got == "" {

@@ -48,7 +48,7 @@ func (c *connection) observe(r rpc.Request, params *protocol.ObserveParams) rpc.
 	if err != nil {
 		return rpc.Reply{Err: err}
 	}
-	most := uint64(observedBytes)
+	most := uint64(limits.ObservedBytes)
 	if params.MaxBytes != nil {
 		most = min(most, *params.MaxBytes)
 	}
@@ -78,7 +78,7 @@ func (o *observation) begin(hurry <-chan struct{}) rpc.Reply {
 	if pending == nil || err != nil {
 		return o.reply(reading, err)
 	}
-	o.pace.give(observedBytes)
+	o.pace.give(limits.ObservedBytes)
 	return o.later(func(ctx context.Context) error {
 		if err := pending.Wait(ctx, hurry); err != nil {
 			return err
@@ -108,10 +108,10 @@ func (o *observation) reply(reading process.Reading, err error) rpc.Reply {
 			took += len(chunk.Chunk)
 		}
 		if result.Airlock != nil && result.Airlock.FirstSeq > 0 {
-			took *= outrunFactor
+			took *= limits.OutrunFactor
 		}
 	}
-	o.pace.give(observedBytes - took)
+	o.pace.give(limits.ObservedBytes - took)
 	return readReply(reading, err)
 }
 
@@ -183,7 +183,7 @@ func await(ctx context.Context, pending []process.PendingTermination) (*protocol
 	for _, pids := range []*[]int{&all.Killed, &all.Survivors} {
 		slices.Sort(*pids)
 		*pids = slices.Compact(*pids)
-		*pids = (*pids)[:min(len(*pids), terminatedPIDs)]
+		*pids = (*pids)[:min(len(*pids), limits.TerminatedPIDs)]
 	}
 	return all, nil
 }

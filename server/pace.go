@@ -4,21 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
-)
 
-// Bounds of what an operator can make an executor do. They are so low that the
-// clients do not notice.
-const (
-	// observedBytes bounds the output in one answer to an observation.
-	observedBytes = 512 << 10
-	// observedRate bounds the output of running processes in the answers on one
-	// connection, in bytes a second.
-	observedRate = 8 << 20
-	// outrunFactor is how much slower is read by who misses output all the same:
-	// it can't keep up, and gets samples.
-	outrunFactor = 8
-	// terminatedPIDs bounds the process ids in each list of an answer.
-	terminatedPIDs = 65_536
+	"github.com/airlock-exec/airlock/internal/limits"
 )
 
 // pace bounds how much is read in a second. The zero value is ready.
@@ -29,7 +16,7 @@ type pace struct {
 
 // cost is the time that so many bytes have to themselves.
 func cost(bytes int) time.Duration {
-	return time.Duration(bytes) * time.Second / observedRate
+	return time.Duration(bytes) * time.Second / limits.ObservedRate
 }
 
 // take takes as many bytes as one answer may have for those that will be read, and
@@ -42,7 +29,7 @@ func (p *pace) take() time.Duration {
 		p.next = now
 	}
 	wait := p.next.Sub(now)
-	p.next = p.next.Add(cost(observedBytes))
+	p.next = p.next.Add(cost(limits.ObservedBytes))
 	return wait
 }
 

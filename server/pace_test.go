@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/airlock-exec/airlock/internal/limits"
 )
 
 // TestPace: what is read takes its time, however many read at once; what is given
@@ -16,7 +18,7 @@ func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p pace
 		began := time.Now()
-		const each, readers = observedBytes, 64
+		const each, readers = limits.ObservedBytes, 64
 		var all sync.WaitGroup
 		for range readers {
 			all.Go(func() {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/internal/transport"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -147,7 +148,7 @@ func (c *serverConn) Write(batch [][]byte) error {
 // just being written; one that takes nothing is not waited for long.
 func (c *serverConn) Close(reason error) {
 	c.closing.Do(func() {
-		_ = c.socket.SetWriteDeadline(time.Now().Add(goodbyeTimeout))
+		_ = c.socket.SetWriteDeadline(time.Now().Add(limits.ControlGoodbyeTimeout))
 		if closing := closingOf(reason); closing != nil {
 			c.goodbye(closing)
 		}
@@ -220,7 +221,7 @@ func (p patient) Write(data []byte) (int, error) {
 	if err != nil {
 		select {
 		case <-p.conn.Done():
-		case <-time.After(goodbyeTimeout):
+		case <-time.After(limits.ControlGoodbyeTimeout):
 		}
 	}
 	return n, err

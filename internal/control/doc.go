@@ -13,24 +13,3 @@
 // Systems that do not tell who is on the other end have no control socket:
 // everything fails with [errors.ErrUnsupported] there.
 package control
-
-import "time"
-
-// Bounds of a control socket.
-const (
-	// Connections bounds the connections to a control socket; one more is told
-	// so and closed. Its users are people, and a few programs of theirs.
-	Connections = 64
-	// lockTimeout bounds how long a folder may be in use by another executor
-	// that makes or removes a socket there, which takes no time.
-	lockTimeout = 2 * time.Second
-	// goodbyeTimeout bounds how long the end of a connection waits for the peer
-	// to take the reason.
-	goodbyeTimeout = 100 * time.Millisecond
-	// probeTimeout bounds how long it is tried to connect to a socket that may
-	// have been left behind.
-	probeTimeout = time.Second
-	// names is how many executors of one process id there may be: containers
-	// that share a folder, or several in one program.
-	names = 64
-)

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/airlock-exec/airlock/internal/limits"
 )
 
 // extension ends the names of control sockets.
@@ -96,7 +98,7 @@ func removeStale(dir string) []string {
 
 // isStale tells whether nobody listens at a socket. In doubt somebody does.
 func isStale(path string) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), probeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), limits.ControlProbeTimeout)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
 	if err == nil {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/airlock-exec/airlock/internal/limits"
 )
 
 // defaultFolders returns where control sockets of a user may be by default: an
@@ -102,7 +104,7 @@ func ownedBy(dir string, uid int) bool {
 // lock has the folder to oneself until it is closed: while sockets are made and
 // those without an executor are removed.
 func lock(folder *os.File) error {
-	timeout := time.After(lockTimeout)
+	timeout := time.After(limits.ControlLockTimeout)
 	for {
 		err := unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		switch {
@@ -116,7 +118,7 @@ func lock(folder *os.File) error {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-timeout:
-			return fmt.Errorf("locking %s: another executor has kept it locked for %v", folder.Name(), lockTimeout)
+			return fmt.Errorf("locking %s: another executor has kept it locked for %v", folder.Name(), limits.ControlLockTimeout)
 		}
 	}
 }

@@ -31,7 +31,7 @@ type Listener struct {
 
 	mu     sync.Mutex
 	closed bool
-	conns  map[transport.Conn]struct{} // at most Connections
+	conns  map[transport.Conn]struct{} // at most limits.ControlConnections
 }
 
 // Path returns where the socket is.

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/internal/transport"
 )
 
@@ -57,7 +58,7 @@ var errInUse = errors.New("another executor listens there")
 // listenIn makes a socket in a folder for many.
 func (l *Listener) listenIn(dir string) error {
 	var err error
-	for i := range names {
+	for i := range limits.ControlNames {
 		name := strconv.Itoa(os.Getpid())
 		if i > 0 {
 			name += "-" + strconv.Itoa(i)
@@ -168,11 +169,11 @@ func (l *Listener) start(conn transport.Conn, handler func(transport.Conn)) {
 	switch {
 	case l.closed:
 		conn.Close(transport.ErrGoingAway)
-	case len(l.conns) >= Connections:
-		l.log.Warn("control socket: too many connections", "limit", Connections)
+	case len(l.conns) >= limits.ControlConnections:
+		l.log.Warn("control socket: too many connections", "limit", limits.ControlConnections)
 		l.handlers.Go(func() {
 			conn.Close(&ClosingError{ReasonTooMany, fmt.Sprintf("the control socket has %d connections, "+
-				"as many as it may: end one of those who use it, such as airlock attach and airlock top", Connections)})
+				"as many as it may: end one of those who use it, such as airlock attach and airlock top", limits.ControlConnections)})
 		})
 	default:
 		l.conns[conn] = struct{}{}

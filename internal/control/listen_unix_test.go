@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/internal/transport"
 )
 
@@ -302,7 +303,7 @@ func TestConnections(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "d", "s")
 	_, log, shut := listen(t, path)
 	var conns []transport.Conn
-	for range Connections {
+	for range limits.ControlConnections {
 		conn := dial(t, path)
 		say(t, conn, "hello")
 		conns = append(conns, conn)

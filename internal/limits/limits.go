@@ -56,6 +56,13 @@ const (
 const (
 	// Connections bounds the connections of a listener; more are answered 503.
 	Connections = 8192
+	// ControlConnections bounds those of a control socket; one more is told so
+	// and closed. Its users are people, and a few programs of theirs.
+	ControlConnections = 64
+	// ControlNames is how many control sockets there may be of executors that
+	// have the same process id: containers that share a folder, or several
+	// executors in one program.
+	ControlNames = 64
 	// Sessions bounds attached and detached sessions together.
 	Sessions = 4096
 	// ProcessesPerSession bounds the processes of a session that are not yet
@@ -65,6 +72,22 @@ const (
 	ClientNameBytes = 100
 	// HeaderBytes bounds the header of an HTTP request.
 	HeaderBytes = 64 << 10
+)
+
+// What whoever runs an executor can make it do: so little that its clients do
+// not notice.
+const (
+	// ObservedBytes bounds the output in one answer to an observation.
+	ObservedBytes = 512 << 10
+	// ObservedRate bounds the output of running processes in the answers on one
+	// connection, in bytes a second.
+	ObservedRate = 8 << 20
+	// OutrunFactor is how much slower is read by an observer that misses output
+	// all the same: it can't keep up, and gets samples.
+	OutrunFactor = 8
+	// TerminatedPIDs bounds each list of process ids in the answer to a
+	// termination. There may be as many as the system has.
+	TerminatedPIDs = 65_536
 )
 
 // What one process may hold.
@@ -147,6 +170,15 @@ const (
 	// AheadTimeout is how long AheadEvents and AheadBytes hold for a client that
 	// does not read at all.
 	AheadTimeout = 10 * time.Second
+	// ControlLockTimeout bounds how long the folder of control sockets may be in
+	// use by another executor that makes or removes one, which takes no time.
+	ControlLockTimeout = 2 * time.Second
+	// ControlGoodbyeTimeout bounds how long the end of a connection to a control
+	// socket waits for the peer to take the reason.
+	ControlGoodbyeTimeout = 100 * time.Millisecond
+	// ControlProbeTimeout bounds how long it is tried to connect to a control
+	// socket that may have been left behind.
+	ControlProbeTimeout = time.Second
 	// HandshakeTimeout bounds the HTTP request that opens a WebSocket.
 	HandshakeTimeout = 10 * time.Second
 	// PauseTimeout is how long nothing may be read from a connection because its
