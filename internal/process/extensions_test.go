@@ -205,7 +205,7 @@ func TestObserve(t *testing.T) {
 		for i := range 2 * limits.AheadEvents {
 			child.events.Output(spawn.Stream(i%2), []byte("x"))
 		}
-		observe := func(after uint64, waitMs uint64) Reading {
+		observe := func(after, waitMs uint64) Reading {
 			reading, err := r.table.Observe(&protocol.ReadParams{ProcessID: "p", AfterSeq: &after, WaitMs: &waitMs})
 			if err != nil {
 				t.Fatal(err)

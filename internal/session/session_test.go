@@ -40,6 +40,7 @@ func (c *child) Terminate(context.Context, time.Duration) (killed, survivors []i
 	c.Kill()
 	return []int{1}, []int{}
 }
+
 func (c *child) Kill() {
 	c.once.Do(func() {
 		c.killed = true
