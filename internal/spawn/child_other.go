@@ -19,9 +19,9 @@ func forkExec(path string, argv []string, attr *syscall.ProcAttr) (child, error)
 // signalOnDeath does nothing: there is no parent-death signal here.
 func signalOnDeath(*syscall.SysProcAttr) {}
 
-// wait waits for the exit, in a thread, and reaps:
-// here no reliable way is known not to. What is left of the group after the
-// exit can't be killed any more, as its id may have been given to others.
+// wait waits for the exit, in a thread, and reaps: here no reliable way is known
+// not to. What is left of the group after the exit can't be killed any more, as its
+// id may have been given to others; but see [Process.Terminate].
 func (c child) wait() ending {
 	var status syscall.WaitStatus
 	_, err := syscall.Wait4(c.pid, &status, 0, nil)

@@ -30,7 +30,7 @@ var (
 
 // launch starts cmd with pipes, as a tree of its own. Nothing is left open when
 // it fails.
-func (*system) launch(cmd *Command, keeper *tree.Keeper) (*Process, error) {
+func (*system) launch(cmd *Command, keeper *tree.Keeper, _ <-chan struct{}) (*Process, error) {
 	if cmd.TTY != nil {
 		return nil, errTTY
 	}

@@ -9,3 +9,7 @@ type ending struct {
 
 // by tells whether a signal has ended the process.
 func (e ending) by(signal int) bool { return e.signaled && signal != 0 && e.code == 128+signal }
+
+// Lingered tells, when [Events].Closed is called, whether others have held the
+// streams of the process open beyond its exit.
+func (p *Process) Lingered() bool { return p.lingering.Load() }

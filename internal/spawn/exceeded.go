@@ -1,44 +1,55 @@
 package spawn
 
-import "github.com/airlock-exec/airlock/internal/spawn/tree"
+// Exceeded names the limit that a process has run into.
+type Exceeded string
 
-// judge finds out which limit has ended the process. It is called when the
+// Limits that a process may have run into. Others make system calls fail, of
+// which only the process knows.
+const (
+	NotExceeded    Exceeded = ""
+	ExceededMemory Exceeded = "memory"
+	ExceededCPU    Exceeded = "cpu"
+	ExceededFile   Exceeded = "file"
+)
+
+// Exceeded returns the limit that has ended the process. Of memory it is told when
+// something of the tree has been killed for want of it and the process was ended
+// by SIGKILL, or with the exit code 137, as a shell passes on its child's end; the
+// other limits have to have ended the process itself. A process that we have
+// killed, by [Process.Kill] or a signal, was ended by neither memory nor processor
+// time. It is known when [Events].Exited is called.
+func (p *Process) Exceeded() Exceeded {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.exceeded
+}
+
+// blame finds out which limit has ended the process. It is called when the
 // process has exited and has not been reaped.
-func (p *Process) judge(end ending) {
+func (p *Process) blame(end ending) {
 	if p.limits.none() {
 		return
 	}
-	oom := p.tree.OutOfMemory()
+	oom := end.code == codeKilled && p.tree.OutOfMemory()
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	ours := p.killed || p.struck
 	switch {
-	case oom:
+	case oom && !ours:
 		p.exceeded = ExceededMemory
-	case p.limits.CPUSeconds > 0 && !p.killed && !p.struck && p.outOfTime(end):
+	case p.limits.CPUSeconds > 0 && !ours && p.outOfTime(end):
 		p.exceeded = ExceededCPU
 	case p.limits.FileBytes > 0 && end.by(sigXFSZ):
 		p.exceeded = ExceededFile
 	}
 }
 
+// codeKilled is the exit code of a process that SIGKILL has ended, and of a shell
+// whose child it has.
+const codeKilled = 128 + 9
+
 // outOfTime tells whether it was the limit on processor time that has ended the
 // process: at first it gets a signal that it can ignore.
 func (p *Process) outOfTime(end ending) bool {
 	return end.by(sigXCPU) || end.by(sigKill) && !end.gone && spentCPU(p.child.pid) >= p.limits.CPUSeconds
-}
-
-// limit notes within which limits the process has been started.
-func (p *Process) limit(limits Limits, t *tree.Tree) {
-	if limits.none() {
-		return
-	}
-	p.limits = limits
-	p.mechanisms = limits.mechanisms(t)
-}
-
-// errNoGroup is for a bound that no control group can enforce.
-func errNoGroup(e *tree.UnenforceableError) error {
-	return unenforceable("a limit on %s can't be enforced: no control group can be made for it (%w). "+
-		"Run the executor where it may make control groups: as a systemd service with Delegate=yes, "+
-		"in a container with /sys/fs/cgroup mounted writable, or as root", e.Limit, e)
 }

@@ -41,13 +41,6 @@ func (p *Process) hold(look bool) bool {
 	return true
 }
 
-// held tells whether it may take a while to part with the tree.
-func (p *Process) held() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.killed || p.holds > 0
-}
-
 // let ends what hold has begun.
 func (p *Process) let() {
 	p.mu.Lock()
@@ -59,20 +52,6 @@ func (p *Process) letLocked() {
 	if p.holds--; p.holds == 0 {
 		p.unheld.Broadcast()
 	}
-}
-
-// part hands the tree over to the group, once nobody does anything with it: if
-// it has been killed it is dead then.
-func (p *Process) part() {
-	p.mu.Lock()
-	p.parting = true
-	for p.holds > 0 {
-		p.unheld.Wait()
-	}
-	p.parted = true
-	dead := p.dead
-	p.mu.Unlock()
-	p.group.keep(p.tree, dead)
 }
 
 // fell kills the tree, which may take a while. The caller holds the lock.

@@ -12,6 +12,7 @@ import (
 // Group is processes that end together, with all that they have left behind.
 type Group struct {
 	spawner *Spawner
+	closing chan struct{} // closed when the group is
 	quiet   chan struct{} // closed when the group is closed and nothing is under way
 
 	mu        sync.Mutex
@@ -28,6 +29,7 @@ type Group struct {
 func (s *Spawner) NewGroup() *Group {
 	g := &Group{
 		spawner:   s,
+		closing:   make(chan struct{}),
 		quiet:     make(chan struct{}),
 		processes: make(map[*Process]struct{}),
 		siftAt:    siftMin,
@@ -36,6 +38,7 @@ func (s *Spawner) NewGroup() *Group {
 	defer s.mu.Unlock()
 	if s.closed {
 		g.closed = true
+		close(g.closing)
 		close(g.quiet)
 		return g
 	}
@@ -44,6 +47,9 @@ func (s *Spawner) NewGroup() *Group {
 }
 
 var errClosed = errors.New("processes can no longer be started: the executor is shutting down")
+
+// errStopped is for a start that has been given up because the group was closed.
+var errStopped = errors.New("the group has been closed")
 
 var errGroupClosed = errors.New("processes can no longer be started here: their session has ended")
 
@@ -60,6 +66,9 @@ func (g *Group) Start(cmd *Command, adopt func(*Process) Events) error {
 	p, err := g.launch(cmd)
 	if err != nil {
 		g.end(nil)
+		if errors.Is(err, errStopped) {
+			err = &Error{Kind: Failed, Err: g.whyClosed()}
+		}
 		return startError(err)
 	}
 	p.group = g
@@ -80,7 +89,7 @@ func (g *Group) launch(cmd *Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g.spawner.system.launch(cmd, keeper)
+	return g.spawner.system.launch(cmd, keeper, g.closing)
 }
 
 // begin counts something that is under way, unless the group is closed.
@@ -175,6 +184,7 @@ func (g *Group) Close() error {
 	g.mu.Lock()
 	if !g.closed {
 		g.closed = true
+		close(g.closing)
 		if g.pending == 0 {
 			close(g.quiet)
 		}

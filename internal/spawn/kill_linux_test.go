@@ -147,7 +147,7 @@ func TestKillAfterExit(t *testing.T) {
 	<-r.exited
 	left := number(t, r.text(Stdout))
 	wait := death(t, left)
-	if err := p.Interrupt(); err != nil {
+	if _, err := p.Signal(INT); err != nil {
 		t.Errorf("Interrupt after exit: %v", err)
 	}
 	if got := r.history(); got != "stdout exited" {
@@ -197,7 +197,7 @@ func TestInterrupt(t *testing.T) {
 			onTerminal(cmd)
 		}
 		p, r := start(t, s, cmd)
-		if err := p.Interrupt(); err != nil {
+		if _, err := p.Signal(INT); err != nil {
 			t.Error(err)
 		}
 		<-r.closed
@@ -210,7 +210,7 @@ func TestInterrupt(t *testing.T) {
 	p, r := start(t, s, shell("trap 'echo leader' INT; echo ready; sleep 1000; echo over"))
 	r.await(t, Stdout, "ready\n")
 	for !strings.Contains(r.text(Stdout), "over") {
-		if err := p.Interrupt(); err != nil {
+		if _, err := p.Signal(INT); err != nil {
 			t.Fatal(err)
 		}
 	}

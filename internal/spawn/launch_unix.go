@@ -37,8 +37,9 @@ func (sys *system) close() {
 	sys.threads.close()
 }
 
-// launch starts cmd, as a tree of its own. Nothing is left open when it fails.
-func (sys *system) launch(cmd *Command, keeper *tree.Keeper) (*Process, error) {
+// launch starts cmd, as a tree of its own. Nothing is left open when it fails. When
+// stop is closed it may give up with errStopped.
+func (sys *system) launch(cmd *Command, keeper *tree.Keeper, stop <-chan struct{}) (*Process, error) {
 	io, err := openStdio(cmd)
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func (sys *system) launch(cmd *Command, keeper *tree.Keeper) (*Process, error) {
 		c, t, err = sys.plant(keeper, cmd.Argv[0], argv, attr)
 		forked(&c)
 	} else {
-		c, t, err = sys.plantLimited(keeper, cmd, argv, attr)
+		c, t, err = sys.plantLimited(keeper, cmd, argv, attr, stop)
 	}
 	if err != nil {
 		io.closeOurs()

@@ -35,17 +35,17 @@ func TestStress(t *testing.T) {
 			})
 			users.Go(func() {
 				for range 5 {
-					_ = p.Interrupt()
+					_, _ = p.Signal(INT)
 				}
 				p.Kill()
-				_ = p.Interrupt()
+				_, _ = p.Signal(INT)
 				p.Kill()
 			})
 			users.Go(p.CloseStdin)
 			<-r.closed
 			users.Wait()
 			p.Kill()
-			if err := p.Interrupt(); err != nil {
+			if _, err := p.Signal(INT); err != nil {
 				t.Errorf("Interrupt after Closed: %v", err)
 			}
 		})

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/airlock-exec/airlock/internal/helper"
 	"github.com/airlock-exec/airlock/internal/helper/plan"
 	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
@@ -30,11 +29,16 @@ type limited struct {
 
 	helper     string // the file
 	helperArgv []string
+
+	stop <-chan struct{} // closed when nobody wants the program any more
 }
 
-// plantLimited starts a program as a tree of its own, within limits.
-func (sys *system) plantLimited(keeper *tree.Keeper, cmd *Command, argv []string, attr *syscall.ProcAttr) (c child, t *tree.Tree, err error) {
-	l := &limited{system: sys, keeper: keeper, limits: cmd.Limits, argv: argv, attr: attr}
+// plantLimited starts a program as a tree of its own, within limits. When stop is
+// closed before the program has been executed it gives up, with errStopped.
+func (sys *system) plantLimited(
+	keeper *tree.Keeper, cmd *Command, argv []string, attr *syscall.ProcAttr, stop <-chan struct{},
+) (c child, t *tree.Tree, err error) {
+	l := &limited{system: sys, keeper: keeper, limits: cmd.Limits, argv: argv, attr: attr, stop: stop}
 	if l.helper, l.helperArgv, err = sys.helper(); err != nil {
 		return child{}, nil, unenforceable("limits can't be enforced: %w", err)
 	}
@@ -120,16 +124,50 @@ func (l *limited) execute(path string, t *tree.Tree) (c child, forked bool, err 
 		return c, c.pid != 0, err
 	}
 	// By the fork alone nothing is executed yet.
-	_ = answers.SetReadDeadline(time.Now().Add(answerPatience))
+	finish := l.watch(c, answers)
 	b, err := io.ReadAll(io.LimitReader(answers, maxAnswers))
-	if err != nil {
-		return c, true, &Error{Kind: Failed, Err: fmt.Errorf("waiting for the helper to execute the program: %w", err)}
-	}
 	answer, ok := plan.DecodeAnswers(b)
-	if !ok {
-		return c, true, l.died(c, t)
+	var end ending
+	if err == nil && !ok {
+		end, _ = c.status(0) // it has ended, or is about to
 	}
-	return c, true, l.judge(answer, p)
+	switch given := finish(); {
+	case given != nil:
+		return c, true, given
+	case err != nil:
+		return c, true, &Error{Kind: Failed, Err: fmt.Errorf("waiting for the helper to execute the program: %w", err)}
+	case !ok:
+		return c, true, l.died(end, t)
+	}
+	return c, true, l.meaning(answer, p)
+}
+
+// watch kills a helper that does not execute the program in time, or that nobody
+// waits for any more. The caller calls finish when it has, or has ended: it
+// returns why the helper has been killed, if it has.
+func (l *limited) watch(c child, answers *os.File) (finish func() error) {
+	done, over := make(chan struct{}), make(chan error, 1)
+	go func() {
+		late := time.NewTimer(answerPatience)
+		defer late.Stop()
+		var err error
+		select {
+		case <-done:
+			over <- nil
+			return
+		case <-l.stop:
+			err = errStopped
+		case <-late.C:
+			err = &Error{Kind: Failed, Err: fmt.Errorf("the helper has not executed the program within %v", answerPatience)}
+		}
+		c.kill()
+		_ = answers.SetReadDeadline(time.Unix(1, 0)) // others may have the pipe, or it may take its time to die
+		over <- err
+	}()
+	return func() error {
+		close(done)
+		return <-over
+	}
 }
 
 const (
@@ -139,8 +177,8 @@ const (
 	maxAnswers = 4096
 )
 
-// judge returns what an answer means.
-func (l *limited) judge(a plan.Answer, p *plan.Plan) error {
+// meaning returns what an answer means.
+func (l *limited) meaning(a plan.Answer, p *plan.Plan) error {
 	switch {
 	case a.Step == plan.Executing:
 		return nil
@@ -156,8 +194,7 @@ func (l *limited) judge(a plan.Answer, p *plan.Plan) error {
 }
 
 // died returns why the helper may have died.
-func (l *limited) died(c child, t *tree.Tree) error {
-	end, _ := c.status(0)
+func (l *limited) died(end ending, t *tree.Tree) error {
 	if t.OutOfMemory() {
 		return unenforceable("the limit of %d bytes of memory is too small for any program to be executed: raise it", l.limits.MemoryBytes)
 	}
@@ -174,44 +211,6 @@ func (l *limited) discard(c child, t *tree.Tree) {
 	if t.Kill() { // otherwise the keeper sees to it
 		t.Release()
 	}
-}
-
-// planFile returns a file that holds a plan.
-func planFile(p *plan.Plan) (int, error) {
-	fd, err := unix.MemfdCreate("airlock-plan", unix.MFD_CLOEXEC|unix.MFD_NOEXEC_SEAL)
-	if err == unix.EINVAL { // before Linux 6.3
-		fd, err = unix.MemfdCreate("airlock-plan", unix.MFD_CLOEXEC)
-	}
-	if err != nil {
-		return -1, err
-	}
-	for b := p.Append(nil); len(b) > 0; {
-		n, err := unix.Write(fd, b)
-		if err != nil && err != unix.EINTR {
-			unix.Close(fd)
-			return -1, err
-		}
-		b = b[max(n, 0):]
-	}
-	return helper.Raise(fd)
-}
-
-// answerPipe returns both ends of the pipe for answers; the second is the
-// helper's.
-func answerPipe() (answers *os.File, fd int, err error) {
-	r, w, err := pipe()
-	if err != nil {
-		return nil, -1, err
-	}
-	if answers, err = pollable(r, "answers"); err != nil {
-		unix.Close(w)
-		return nil, -1, err
-	}
-	if w, err = helper.Raise(w); err != nil {
-		answers.Close()
-		return nil, -1, err
-	}
-	return answers, w, nil
 }
 
 // helperError is for a helper that could not be executed. Whatever is missing, it

@@ -9,7 +9,7 @@ import (
 )
 
 // plantLimited refuses: there is no helper here.
-func (sys *system) plantLimited(*tree.Keeper, *Command, []string, *syscall.ProcAttr) (child, *tree.Tree, error) {
+func (sys *system) plantLimited(*tree.Keeper, *Command, []string, *syscall.ProcAttr, <-chan struct{}) (child, *tree.Tree, error) {
 	_, _, err := sys.helper()
 	return child{}, nil, unenforceable("limits can't be enforced: %w", err)
 }

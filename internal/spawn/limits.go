@@ -3,8 +3,13 @@ package spawn
 import "github.com/airlock-exec/airlock/internal/spawn/tree"
 
 // Limits bounds what a process may use; 0 is no limit. What can't be enforced
-// is refused, with an [Error] of the kind [Unenforceable]. A program that runs as
-// root may lift its limits, or leave the control groups that enforce them.
+// is refused, with an [Error] of the kind [Unenforceable].
+//
+// Limits guard against accidents. A program that has the rights of the executor
+// can lift those that are control groups, or leave these, wherever the executor
+// could make them: as root, and also where they are delegated to its user, as by
+// Delegate=yes of systemd. Root may raise rlimits, too. Against such a program
+// limits hold only once it is confined, so that it can't write to control groups.
 type Limits struct {
 	// MemoryBytes bounds the memory of the process and all that it starts
 	// together. Who goes beyond it is killed: by version 2 of control groups all
@@ -44,23 +49,18 @@ type Mechanisms struct {
 // Mechanisms returns what enforces the limits of the process.
 func (p *Process) Mechanisms() Mechanisms { return p.mechanisms }
 
-// Exceeded names the limit that a process has run into.
-type Exceeded string
+// limit notes within which limits the process has been started.
+func (p *Process) limit(limits Limits, t *tree.Tree) {
+	if limits.none() {
+		return
+	}
+	p.limits = limits
+	p.mechanisms = limits.mechanisms(t)
+}
 
-// Limits that a process may have run into. Others make system calls fail, of
-// which only the process knows.
-const (
-	NotExceeded    Exceeded = ""
-	ExceededMemory Exceeded = "memory"
-	ExceededCPU    Exceeded = "cpu"
-	ExceededFile   Exceeded = "file"
-)
-
-// Exceeded returns the limit that has ended the process: because of memory
-// something of the tree has been killed, for the others it was the process
-// itself. It is known when [Events].Exited is called.
-func (p *Process) Exceeded() Exceeded {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.exceeded
+// errNoGroup is for a bound that no control group can enforce.
+func errNoGroup(e *tree.UnenforceableError) error {
+	return unenforceable("a limit on %s can't be enforced: no control group can be made for it (%w). "+
+		"Run the executor where it may make control groups: as a systemd service with Delegate=yes, "+
+		"in a container with /sys/fs/cgroup mounted writable, or as root", e.Limit, e)
 }

@@ -35,6 +35,10 @@ func within(limits Limits, script string) *Command {
 // hog is a script that takes as many bytes of memory and then says so.
 const hog = `x=$(head -c $1 /dev/zero | tr '\0' x); echo "has ${#x}"`
 
+// starving has a child that is out of memory, and that the kernel kills rather than
+// the shell, also if the first to be killed takes its time to die.
+const starving = "(echo 1000 > /proc/self/oom_score_adj; head -c 100M /dev/zero | tail -c 100M >/dev/null)"
+
 // Each limit is hit, on pipes and on a terminal, and it is known which.
 func TestLimits(t *testing.T) {
 	t.Parallel()
@@ -50,7 +54,10 @@ func TestLimits(t *testing.T) {
 		exceeded Exceeded
 	}{
 		{"memory", Limits{MemoryBytes: 32 * mega}, "set -- 100000000; exec sh -c '" + strings.ReplaceAll(hog, "'", `'"'"'`) + "' sh $1", 137, "", ExceededMemory},
-		{"memory, a child", Limits{MemoryBytes: 32 * mega}, "head -c 100M /dev/zero | tail -c 100M >/dev/null; echo code $?; exit 5", 5, "code 137", ExceededMemory},
+		{"memory, a child", Limits{MemoryBytes: 32 * mega}, starving + "; echo code $?; exit 5", 5, "code 137", ""},
+		{"memory, passed on", Limits{MemoryBytes: 32 * mega}, starving + "; exit $?", 137, "", ExceededMemory},
+		{"memory, an exit status that looks like it", Limits{MemoryBytes: 32 * mega}, "exit 137", 137, "", ""},
+		{"memory, killed by itself", Limits{MemoryBytes: 32 * mega}, "kill -KILL $$", 137, "", ""},
 		{"memory, not reached", Limits{MemoryBytes: 64 * mega}, "set -- 1000000; " + hog, 0, "has 1000000", ""},
 		{"processor time", Limits{CPUSeconds: 1}, "while :; do :; done", 128 + int(syscall.SIGXCPU), "", ExceededCPU},
 		{"processor time, ignored", Limits{CPUSeconds: 1}, "trap '' XCPU; while :; do :; done", 137, "", ExceededCPU},
@@ -72,7 +79,7 @@ func TestLimits(t *testing.T) {
 				<-r.closed
 				text := r.text(Stdout) + r.text(Terminal)
 				if test.name == "memory, a child" && p.Mechanisms().Memory == Cgroup2 {
-					test.code, test.output = 137, "" // all are killed together
+					test.code, test.output, test.exceeded = 137, "", ExceededMemory // all are killed together
 				}
 				if r.code != test.code || !strings.Contains(text, test.output) || p.Exceeded() != test.exceeded {
 					t.Errorf("exit code %d, exceeded %q, output %q, %q; want %d, %q, %q",
@@ -116,13 +123,18 @@ func TestLimitsOfTree(t *testing.T) {
 		if err := g.Start(cmd, func(started *Process) Events { p = started; return r }); err != nil {
 			t.Fatal(err)
 		}
+		want := ExceededMemory
 		if p.Mechanisms().Memory == Cgroup1 { // by version 2 all are killed together
 			r.await(t, Stdout, "over")
+			if !p.tree.OutOfMemory() {
+				t.Error("it is not out of memory")
+			}
 			p.Kill()
+			want = NotExceeded
 		}
 		<-r.closed
-		if p.Exceeded() != ExceededMemory {
-			t.Errorf("exceeded %q, want memory", p.Exceeded())
+		if p.Exceeded() != want {
+			t.Errorf("exceeded %q, want %q", p.Exceeded(), want)
 		}
 		expectNone(t, alive)
 	})

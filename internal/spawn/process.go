@@ -125,12 +125,12 @@ func (p *Process) follow(s *stream) {
 }
 
 // supervise takes the process from its exit to its end. Until the streams have
-// ended its leader stays a zombie: so its process id, which is also its
-// group's, can't be given to others, and Kill can't hit them.
+// ended and nobody needs the tree, its leader stays a zombie: so its process id,
+// which is also its group's, can't be given to others, and signals can't hit them.
 func (p *Process) supervise() {
 	end := p.child.wait()
 	code, gone := end.code, end.gone
-	p.judge(end)
+	p.blame(end)
 	if gone {
 		p.tree.Reaping()
 	}
@@ -139,40 +139,48 @@ func (p *Process) supervise() {
 		s.interrupt()
 	}
 	close(p.exited)
-	if p.settle() {
+	if p.settle() && p.end(false) {
 		// Nothing more can come. Told without a pause, the exit and the close
 		// can travel together.
-		p.release()
-		p.enter(announced, true)
-		held := p.held()
-		if !held {
-			p.part()
-		}
 		p.events.Exited(code)
-		if held {
-			p.part()
-		}
 	} else {
 		p.events.Exited(code)
 		if killed := p.enter(announced, gone); killed {
 			p.abandon()
 		}
 		p.flowing.Wait()
-		p.release()
-		p.part()
+		p.end(true)
 	}
 	p.events.Closed()
 }
 
-// release reaps the process and closes everything.
-func (p *Process) release() {
+// end parts with the tree, reaps the process and closes everything, once nobody
+// does anything with the tree any more: if it has been killed it is dead then.
+// Until then the leader stays a zombie, as its number is what some means know the
+// tree by. Who does not want to wait gets false if that may take a while.
+func (p *Process) end(wait bool) bool {
+	p.mu.Lock()
+	if !wait && (p.killed || p.holds > 0) {
+		p.mu.Unlock()
+		return false
+	}
+	p.parting = true
+	for p.holds > 0 {
+		p.unheld.Wait()
+	}
+	p.parted = true
+	p.state = announced
+	dead := p.dead
 	p.reap()
+	p.mu.Unlock()
 	for _, s := range p.streams {
 		s.close()
 	}
 	if p.input != nil {
 		p.input.Close()
 	}
+	p.group.keep(p.tree, dead)
+	return true
 }
 
 // enter moves the process on to another state and tells whether it has been
@@ -185,9 +193,8 @@ func (p *Process) enter(next state, reaped bool) (killed bool) {
 	return p.killed
 }
 
+// reap ends the zombie. The caller holds the lock.
 func (p *Process) reap() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if !p.reaped {
 		p.tree.Reaping()
 		p.child.reap()

@@ -3,14 +3,13 @@
 package spawn
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// resize sets the size of a terminal, unless it has been closed.
+// resize sets the size of a terminal.
 func resize(master *os.File, size Size) error {
 	conn, err := master.SyscallConn()
 	if err != nil {
@@ -20,9 +19,6 @@ func resize(master *os.File, size Size) error {
 	err = conn.Control(func(fd uintptr) {
 		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: size.Rows, Col: size.Cols})
 	})
-	if errors.Is(err, os.ErrClosed) {
-		return nil
-	}
 	if err == nil {
 		err = failed
 	}

@@ -40,13 +40,6 @@ func (p *Process) Signal(sig Signal) (delivered bool, err error) {
 	return delivered, err
 }
 
-// Interrupt sends SIGINT to the process group. It does nothing when the
-// process has exited.
-func (p *Process) Interrupt() error {
-	_, err := p.Signal(INT)
-	return err
-}
-
 func errNoSignal(sig Signal) error {
 	return fmt.Errorf("the signal %q can't be sent on this system: %w", string(sig), errors.ErrUnsupported)
 }

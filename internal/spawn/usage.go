@@ -17,13 +17,11 @@ type Usage struct {
 	MemoryBytes uint64
 }
 
-// Usage returns what the process and all that it has started use. It is zero
-// when none of them is alive, and for a process that closes or has closed. Where the system
-// does not tell, which is everywhere but on Linux, processes are only counted.
-func (p *Process) Usage() Usage { return Usages([]*Process{p})[0] }
-
-// Usages returns what each of these processes uses; see [Process.Usage]. What is
-// costly about finding out is done once for all of them.
+// Usages returns what each of these processes and all that it has started use.
+// It is zero when none of them is alive, and for a process that closes or has
+// closed. Where the system does not tell, which is everywhere but on Linux,
+// processes are only counted. What is costly about finding out is done once for
+// all of them.
 func Usages(processes []*Process) []Usage {
 	usages := make([]Usage, len(processes))
 	places := make(map[*tree.Keeper][]int)
@@ -45,8 +43,8 @@ func Usages(processes []*Process) []Usage {
 		for i, place := range places {
 			trees[i] = processes[place].tree
 		}
-		for i, members := range keeper.Members(trees) {
-			usages[places[i]] = usageOf(members)
+		for i, listing := range keeper.Members(trees) {
+			usages[places[i]] = usageOf(listing.Members)
 		}
 	}
 	return usages

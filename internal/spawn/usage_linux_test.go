@@ -26,7 +26,7 @@ func TestUsage(t *testing.T) {
 		idle.Kill()
 		<-r.closed
 		<-r2.closed
-		if got := busy.Usage(); got != (Usage{}) {
+		if got := Usages([]*Process{busy}); got[0] != (Usage{}) {
 			t.Errorf("usage of a dead process %+v", got)
 		}
 		if got := Usages(nil); len(got) != 0 {
@@ -48,7 +48,7 @@ func TestUsageWhileClosing(t *testing.T) {
 				t.Fatal(err)
 			}
 			for over := false; !over; {
-				if got := p.Usage(); got.Processes > 1 {
+				if got := Usages([]*Process{p}); got[0].Processes > 1 {
 					t.Fatalf("usage %+v", got)
 				}
 				select {

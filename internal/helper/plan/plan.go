@@ -1,6 +1,6 @@
 // Package plan is what the daemon tells the helper to do before it executes a
-// program, and what the helper answers. Both are
-// of the same build, as the daemon executes the helper that it carries.
+// program, and what the helper answers. Both are of the same build, as the daemon
+// executes the helper that it carries.
 package plan
 
 import (

@@ -58,7 +58,7 @@ func (k *Keeper) NewBounded(bounds Bounds) (*Tree, error) {
 			return nil, err
 		}
 	}
-	return &Tree{place: p, bound: b}, nil
+	return &Tree{place: p, bound: b, looker: k.looker}, nil
 }
 
 // Entry returns what the leader has to write, in this order, before it executes

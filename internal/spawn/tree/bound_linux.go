@@ -117,8 +117,11 @@ func (b *groupBound) group(c *cgroups, seat bool) (*boundGroup, error) {
 }
 
 // set makes a group bound what a controller bounds.
-func (b *groupBound) set(g *boundGroup, c controller, m Mechanism, value uint64) error {
-	writes := resolve(g.path, c.settings[m](value))
+func (b *groupBound) set(g *boundGroup, c controller, m Mechanism, value uint64, swaps string) error {
+	writes, err := resolve(g.path, c.settings[m](value), swaps)
+	if err != nil {
+		return err
+	}
 	if g.seat {
 		// Whoever has to execute the program is born there, and may need more
 		// than the program will be allowed.

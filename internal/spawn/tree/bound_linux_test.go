@@ -37,10 +37,10 @@ func TestResolve(t *testing.T) {
 		want  []string
 	}{
 		{"version 2", 0, ByCgroup2, 4096, "memory.max memory.swap.max memory.oom.group", []string{"memory.oom.group=1", "memory.swap.max=0", "memory.max=4096"}},
-		{"version 2 without swap", 0, ByCgroup2, 4096, "memory.max", []string{"memory.max=4096"}},
+		{"version 2 without counted swap", 0, ByCgroup2, 4096, "memory.max", []string{"memory.max=4096"}},
 		{"version 2 without memory", 0, ByCgroup2, 4096, "", []string{"memory.max=4096"}},
 		{"version 1", 0, ByCgroup1, huge, "memory.limit_in_bytes memory.memsw.limit_in_bytes", []string{"memory.limit_in_bytes=18446744073709551615", "memory.memsw.limit_in_bytes=18446744073709551615"}},
-		{"version 1 without counted swap", 0, ByCgroup1, 1, "memory.limit_in_bytes", []string{"memory.limit_in_bytes=1", "memory.swappiness=0"}},
+		{"version 1 without counted swap", 0, ByCgroup1, 1, "memory.limit_in_bytes", []string{"memory.limit_in_bytes=1"}},
 		{"pids", 1, ByCgroup1, 7, "pids.max", []string{"pids.max=7"}},
 		{"more pids than there are", 1, ByCgroup2, huge, "pids.max", []string{"pids.max=4194304"}},
 	} {
@@ -49,8 +49,13 @@ func TestResolve(t *testing.T) {
 			files[name] = ""
 		}
 		dir := fakeGroup(t, files)
+		none := dir + "/no-swaps"
+		writes, err := resolve(dir, controllers[test.c].settings[test.m](test.value), none)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
 		var got []string
-		for _, w := range resolve(dir, controllers[test.c].settings[test.m](test.value)) {
+		for _, w := range writes {
 			got = append(got, strings.TrimPrefix(w.Path, dir+"/")+"="+w.Text)
 		}
 		if !reflect.DeepEqual(got, test.want) {

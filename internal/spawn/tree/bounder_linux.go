@@ -15,6 +15,7 @@ type bounder struct {
 	registrar Registrar
 	relocate  bool
 	means     Means
+	swaps     string // the file that lists where the system swaps to
 
 	mu     sync.Mutex
 	tops   map[string]*cgroups // guarded by mu; by parent
@@ -24,7 +25,7 @@ type bounder struct {
 
 func newBounder(config Config, means Means) *bounder {
 	return &bounder{
-		registrar: config.Registrar, relocate: config.Relocate, means: means,
+		registrar: config.Registrar, relocate: config.Relocate, means: means, swaps: swapsFile,
 		tops: make(map[string]*cgroups),
 	}
 }
@@ -95,7 +96,7 @@ func (b *bounder) try(to *groupBound, c controller, m Mechanism, value uint64) (
 			return nil, err
 		}
 	}
-	return g, to.set(g, c, m, value)
+	return g, to.set(g, c, m, value, b.swaps)
 }
 
 // top returns the top directory for a controller.

@@ -1,7 +1,11 @@
 package tree
 
 import (
+	"errors"
+	"fmt"
+	"os"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,8 +24,9 @@ type setting struct {
 	file, text string
 	// optional tells that the file need not be there.
 	optional bool
-	// instead is set if the file is not there.
-	instead *setting
+	// swap tells that the file bounds swap: it need not be there while the
+	// system has none.
+	swap bool
 }
 
 // controllers in the order in which they are set: threads can't be started any
@@ -48,7 +53,7 @@ var controllers = []controller{
 func memory2(value uint64) []setting {
 	return []setting{
 		{file: "memory.oom.group", text: "1", optional: true}, // Linux 4.19
-		{file: "memory.swap.max", text: "0", optional: true},
+		{file: "memory.swap.max", text: "0", swap: true},
 		{file: "memory.max", text: strconv.FormatUint(value, 10)},
 	}
 }
@@ -57,8 +62,7 @@ func memory1(value uint64) []setting {
 	text := strconv.FormatUint(value, 10)
 	return []setting{
 		{file: "memory.limit_in_bytes", text: text},
-		// With swap. If that is not counted there is to be none of it.
-		{file: "memory.memsw.limit_in_bytes", text: text, instead: &setting{file: "memory.swappiness", text: "0"}},
+		{file: "memory.memsw.limit_in_bytes", text: text, swap: true}, // of both together
 	}
 }
 
@@ -69,19 +73,32 @@ func pidsMax(value uint64) []setting {
 	return []setting{{file: "pids.max", text: strconv.FormatUint(min(value, mostPIDs), 10)}}
 }
 
-// resolve returns what there is to write in a control group.
-func resolve(path string, settings []setting) []Write {
-	var writes []Write
+// resolve returns what there is to write in a control group. The file swaps lists
+// where the system swaps to.
+func resolve(path string, settings []setting, swaps string) (writes []Write, err error) {
 	for _, s := range settings {
 		file := path + "/" + s.file
-		if (s.optional || s.instead != nil) && unix.Access(file, unix.F_OK) != nil {
-			if s.instead == nil {
-				continue
+		if (s.optional || s.swap) && unix.Access(file, unix.F_OK) == unix.ENOENT {
+			if s.swap && swapping(swaps) {
+				return nil, fmt.Errorf("%s is not there, so that what is swapped out would not be bounded, and this system has swap (see %s): "+
+					"have the kernel count it (swapaccount=1 on its command line) or turn it off (swapoff -a)", file, swaps)
 			}
-			s = *s.instead
-			file = path + "/" + s.file
+			continue
 		}
 		writes = append(writes, Write{file, s.text})
 	}
-	return writes
+	return writes, nil
+}
+
+// swapsFile lists where the system swaps to, below a line of titles. A kernel that
+// can't swap does not have it.
+const swapsFile = "/proc/swaps"
+
+// swapping tells whether it may be that the system swaps.
+func swapping(swaps string) bool {
+	text, err := readFile(swaps)
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	return strings.Count(strings.TrimSpace(text), "\n") > 0
 }

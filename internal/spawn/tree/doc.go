@@ -37,7 +37,8 @@
 // Methods may be called by any goroutine, with these exceptions: Enter and
 // Leave as said above; Kill not before Started; nothing after Release. Kill
 // blocks until all members are dead, for two seconds at most. None of the
-// package's locks is held meanwhile.
+// package's locks is held meanwhile. Looks at the trees of a keeper that are asked
+// for at the same time are one look.
 //
 // # What is left behind
 //

@@ -21,7 +21,8 @@ func (groups) subreaper() bool               { return false }
 func (groups) close() error                  { return nil }
 
 // groupPlace is a process group. Once the leader has been reaped its id may
-// belong to others: then there is nothing that can be done about who is left.
+// belong to others: then there is nothing that can be done about who is left,
+// except by those who have seen them before.
 type groupPlace struct {
 	mu  sync.Mutex
 	pid int // guarded by mu; 0 before the start and once the leader has been reaped
@@ -30,7 +31,6 @@ type groupPlace struct {
 func (*groupPlace) enter(*syscall.SysProcAttr) error { return nil }
 func (*groupPlace) leave()                           {}
 func (*groupPlace) broken(error) bool                { return false }
-func (*groupPlace) fragile() bool                    { return false }
 func (*groupPlace) release()                         {}
 
 func (p *groupPlace) started(pid int) error {
@@ -39,6 +39,16 @@ func (p *groupPlace) started(pid int) error {
 }
 
 func (p *groupPlace) reaping() { p.set(0) }
+
+// fragile: see groupPlace.
+func (p *groupPlace) fragile() bool { return p.number() == 0 }
+
+// number returns the number of the group, or 0 if it may be others'.
+func (p *groupPlace) number() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pid
+}
 
 func (p *groupPlace) set(pid int) {
 	p.mu.Lock()
@@ -55,8 +65,4 @@ func (p *groupPlace) kill() bool {
 	return true
 }
 
-func (p *groupPlace) empty() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.pid == 0
-}
+func (p *groupPlace) empty() bool { return p.number() == 0 }

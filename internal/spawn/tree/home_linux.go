@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -96,21 +95,8 @@ func vacate(path string) error {
 
 // sweepHome vacates a home whose owner is dead or dying.
 func sweepHome(path string) error {
-	if !strings.HasPrefix(filepath.Base(path), topPrefix) || !isCgroup(path, version2{}) {
-		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-		return errors.New("it is no control group of ours")
-	}
-	p := pauses{deadline: time.Now().Add(killTime)}
-	lock, err := lockTop(path)
-	for err == errOwned && p.next() {
-		lock, err = lockTop(path)
-	}
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
+	lock, err := lockLeft(version2{}, path)
+	if lock < 0 {
 		return err
 	}
 	defer unix.Close(lock)

@@ -175,9 +175,9 @@ func attribute(all []process, owner map[int]*quarry, quarries []*quarry, catch f
 	}
 }
 
-// census scans until it is known of each tree that it has members or none. It
+// settle scans until it is known of each tree that it has members or none. It
 // gives up at the deadline; then some may be neither found nor gone.
-func census(m *marker, quarries []*quarry, deadline time.Time) {
+func settle(m *marker, quarries []*quarry, deadline time.Time) {
 	p := pauses{deadline: deadline}
 	for {
 		unknown := false

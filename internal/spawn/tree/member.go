@@ -12,44 +12,46 @@ type Member struct {
 	born uint64 // tells it from others that have had its id, where that is known
 }
 
-// Members returns those members of the tree that are alive, in the order of
-// their ids, and whether those are all that the means can find: there may be too
-// few descriptors to look.
-func (t *Tree) Members() (found []Member, complete bool) {
-	found, complete = t.place.members()
-	if t.bound != nil {
-		more, ok := t.bound.members()
-		found, complete = append(found, more...), complete && ok
-	}
-	return sortMembers(found), complete
+// Listing is those members of a tree that were alive when it was looked at, in the
+// order of their ids.
+type Listing struct {
+	Members []Member
+	// Complete tells whether those are all that the means can find: there may
+	// be too few descriptors to look.
+	Complete bool
 }
 
-// Members returns the members of each of these trees. What is costly about it is
-// done once for all of them.
-func (k *Keeper) Members(trees []*Tree) [][]Member {
-	all := make([][]Member, len(trees))
+// Members looks at the tree at once.
+func (t *Tree) Members() Listing {
+	l := t.Look(true)
+	<-l.Done()
+	return l.Listing()
+}
+
+// Members looks at each of these trees at once. What is costly about it is done
+// once for all of them.
+func (k *Keeper) Members(trees []*Tree) []Listing {
 	if len(trees) == 0 {
-		return all
+		return nil
 	}
-	_ = k.method.members(trees, all)
+	l := k.looker.add(trees, true)
+	<-l.Done()
+	return l.listings
+}
+
+// list looks at each of these trees, which all differ.
+func (k *Keeper) list(trees []*Tree) []Listing {
+	all := k.method.members(trees)
 	for i, t := range trees {
+		l := &all[i]
 		if t.bound != nil {
-			more, _ := t.bound.members()
-			all[i] = append(all[i], more...)
+			more, complete := t.bound.members()
+			l.Members = append(l.Members, more...)
+			l.Complete = l.Complete && complete
 		}
-		all[i] = sortMembers(all[i])
+		l.Members = sortMembers(l.Members)
 	}
 	return all
-}
-
-// membersEach asks each tree by itself.
-func membersEach(trees []*Tree, all [][]Member) (complete bool) {
-	complete = true
-	for i, t := range trees {
-		found, ok := t.place.members()
-		all[i], complete = found, complete && ok
-	}
-	return complete
 }
 
 func sortMembers(all []Member) []Member {

@@ -89,39 +89,53 @@ func (s *seat) members() ([]Member, bool) {
 }
 
 // members implements [method].
-func (*cgroups) members(trees []*Tree, all [][]Member) bool { return membersEach(trees, all) }
-
-func (p *walkPlace) members() (found []Member, complete bool) {
-	all := make([][]Member, 1)
-	complete = p.owner.members([]*Tree{{place: p}}, all)
-	return all[0], complete
-}
+func (*cgroups) members(trees []*Tree) []Listing { return membersEach(trees) }
 
 // members implements [method].
-func (w *walk) members(trees []*Tree, all [][]Member) (complete bool) {
+func (w *walk) members(trees []*Tree) []Listing {
+	all := make([]Listing, len(trees))
 	var quarries []*quarry
+	var listings []*Listing // of the quarries
 	for i, t := range trees {
 		if t.place.empty() {
+			all[i].Complete = true
 			continue
 		}
+		listings = append(listings, &all[i])
 		quarries = append(quarries, &quarry{
 			target: t.place.(*walkPlace).target,
-			list:   &all[i],
+			list:   &all[i].Members,
 		})
 	}
 	if len(quarries) == 0 {
-		return true
+		return all
 	}
 	_, err := track(w.marker(), quarries)
-	return err == nil
+	for i, q := range quarries {
+		listings[i].Complete = err == nil && (q.found > 0 || q.gone())
+	}
+	return all
 }
 
-// groupMembers returns the members of a process group.
-func groupMembers(group int) (found []Member, complete bool) {
-	_, err := scan(nil, func(p process) {
-		if p.group == group {
-			found = append(found, Member{PID: p.pid, born: p.start})
+// groupMembers returns the members of each of these process groups; 0 is none.
+func groupMembers(groups []int) []Listing {
+	all := make([]Listing, len(groups))
+	places := make(map[int]int)
+	for i, group := range groups {
+		if group != 0 {
+			places[group] = i
+		}
+	}
+	if len(places) == 0 {
+		return all
+	}
+	complete, err := scan(nil, func(p process) {
+		if i, ok := places[p.group]; ok {
+			all[i].Members = append(all[i].Members, Member{PID: p.pid, born: p.start})
 		}
 	})
-	return found, err == nil
+	for i := range all {
+		all[i].Complete = err == nil && complete
+	}
+	return all
 }

@@ -4,10 +4,13 @@ package tree
 
 import "syscall"
 
-// groupMembers returns the leader, as others can't be listed here.
-func groupMembers(group int) (found []Member, complete bool) {
+// Alive reports whether there is a process of that number.
+func (m Member) Alive() bool { return syscall.Kill(m.PID, 0) != syscall.ESRCH }
+
+// listGroup returns the leader of a process group, as others can't be listed here.
+func listGroup(group int) Listing {
 	if syscall.Kill(group, 0) == syscall.ESRCH {
-		return nil, true
+		return Listing{Complete: true}
 	}
-	return []Member{{PID: group}}, false
+	return Listing{Members: []Member{{PID: group}}}
 }

@@ -3,13 +3,17 @@
 package tree
 
 // members implements [method].
-func (groups) members(trees []*Tree, all [][]Member) bool { return membersEach(trees, all) }
-
-func (p *groupPlace) members() (found []Member, complete bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pid == 0 {
-		return nil, true
+func (groups) members(trees []*Tree) []Listing {
+	numbers := make([]int, len(trees))
+	for i, t := range trees {
+		numbers[i] = t.place.(*groupPlace).number()
 	}
-	return groupMembers(p.pid) // under the lock: the leader's number is kept meanwhile
+	all := groupMembers(numbers)
+	for i, t := range trees {
+		// Those that have been seen may be others', once the leader has been reaped.
+		if t.place.(*groupPlace).number() == 0 {
+			all[i] = Listing{Complete: true}
+		}
+	}
+	return all
 }

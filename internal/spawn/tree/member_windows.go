@@ -8,7 +8,7 @@ import (
 )
 
 // members implements [method].
-func (jobs) members(trees []*Tree, all [][]Member) bool { return membersEach(trees, all) }
+func (jobs) members(trees []*Tree) []Listing { return membersEach(trees) }
 
 // mostListed is how many processes of a job are listed.
 const mostListed = 1 << 16

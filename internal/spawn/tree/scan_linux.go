@@ -174,9 +174,9 @@ func (p process) signal(sig unix.Signal) {
 	_ = unix.Kill(p.pid, sig)
 }
 
-// killVerified kills these processes if list has them,
-// and never others that have got their numbers since: what a descriptor has been
-// opened for before list was called is a member, or dead.
+// killVerified kills these processes if list has them, and never others that have
+// got their numbers since: what a descriptor has been opened for before list was
+// called is a member, or dead.
 func killVerified(pids []int, list func() []int) {
 	const most = 256 // descriptors at a time
 	for len(pids) > most {

@@ -65,26 +65,33 @@ func lockTop(path string) (lock int, err error) {
 	return -1, &os.PathError{Op: "flock", Path: path, Err: err}
 }
 
-// sweepTop kills and removes what is in a top directory, and itself, once its
-// owner is dead. The owner may be dying: its lock ends some time after the
-// descriptor by which its death has been noticed.
-func sweepTop(v version, path string) error {
+// lockLeft takes the lock on a directory that has been left behind, once its owner
+// is dead. The owner may be dying: its lock ends some time after the descriptor by
+// which its death has been noticed. If the directory is not there any more, lock
+// is -1 without an error.
+func lockLeft(v version, path string) (lock int, err error) {
 	if !strings.HasPrefix(filepath.Base(path), topPrefix) || !isCgroup(path, v) {
 		if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-			return nil
+			return -1, nil
 		}
-		return errors.New("it is no control group of ours")
+		return -1, errors.New("it is no control group of ours")
 	}
-	deadline := time.Now().Add(killTime)
-	p := pauses{deadline: deadline}
-	lock, err := lockTop(path)
+	p := pauses{deadline: time.Now().Add(killTime)}
+	lock, err = lockTop(path)
 	for err == errOwned && p.next() {
 		lock, err = lockTop(path)
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return nil
+		return -1, nil
 	}
-	if err != nil {
+	return lock, err
+}
+
+// sweepTop kills and removes what is in a top directory, and itself, once its
+// owner is dead.
+func sweepTop(v version, path string) error {
+	lock, err := lockLeft(v, path)
+	if lock < 0 {
 		return err
 	}
 	defer unix.Close(lock)

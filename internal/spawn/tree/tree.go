@@ -56,6 +56,7 @@ type Keeper struct {
 	method method
 	// bounder is nil where there are no bounds.
 	bounder *bounder
+	looker  *looker
 	closed  sync.Once
 }
 
@@ -69,8 +70,8 @@ type method interface {
 	// killAll kills all these trees, side by side, releases those that are dead
 	// and returns the others. It may use the slice.
 	killAll(trees []*Tree) []*Tree
-	// members puts the living members of each tree into the same place of all, and tells whether it could look.
-	members(trees []*Tree, all [][]Member) (complete bool)
+	// members lists the living members of each of these trees, which all differ.
+	members(trees []*Tree) []Listing
 	// subreaper tells whether this program gets its orphaned descendants.
 	subreaper() bool
 	// close kills and removes everything.
@@ -86,7 +87,6 @@ type place interface {
 	reaping()
 	kill() bool
 	empty() bool
-	members() (found []Member, complete bool)
 	broken(err error) bool
 	fragile() bool
 	release()
@@ -106,6 +106,7 @@ func Open(config Config) (*Keeper, error) {
 		return nil, err
 	}
 	k := &Keeper{}
+	k.looker = newLooker(k.list)
 	for _, c := range candidates {
 		if config.Means != Auto && config.Means != c.means {
 			continue
@@ -162,7 +163,7 @@ func (k *Keeper) New() (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Tree{place: p}, nil
+	return &Tree{place: p, looker: k.looker}, nil
 }
 
 // Sift releases the empty ones of these trees and returns the others. What is
@@ -187,14 +188,16 @@ func (k *Keeper) Kill(trees []*Tree) (alive []*Tree) {
 // them. It may be called again. The error says what could not be removed; it
 // will be tried again by Sweep and by the next Open.
 func (k *Keeper) Close() (err error) {
+	k.looker.running.Wait()
 	k.closed.Do(func() { err = errors.Join(k.method.close(), k.bounder.close()) })
 	return err
 }
 
 // Tree is a process and all that it starts.
 type Tree struct {
-	place place
-	bound bound // nil if there is none
+	place  place
+	bound  bound // nil if there is none
+	looker *looker
 }
 
 // Enter makes the next fork on this thread, with attr, start the tree. The
@@ -213,7 +216,7 @@ func (t *Tree) Started(pid int) error { return t.place.started(pid) }
 func (t *Tree) Reaping() { t.place.reaping() }
 
 // Kill kills every member, and those that they start meanwhile, until none is
-// left. It reports whether it is known that none is; it gives up after two
+// left. It reports whether it is known that none is, and gives up after two
 // seconds.
 func (t *Tree) Kill() (dead bool) {
 	dead = t.place.kill()
@@ -225,7 +228,7 @@ func (t *Tree) Kill() (dead bool) {
 func (t *Tree) Empty() bool { return t.place.empty() && t.emptyBound() }
 
 // Fragile reports whether members get lost when the ones that have started them
-// are killed by anything but Kill.
+// are killed by anything but Kill, or have been lost since the leader was reaped.
 func (t *Tree) Fragile() bool { return t.place.fragile() }
 
 // Broken reports whether a fork may have failed with err because somebody else

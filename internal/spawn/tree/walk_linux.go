@@ -84,7 +84,7 @@ func (w *walk) sift(trees []*Tree) []*Tree {
 	for i, t := range trees {
 		quarries[i] = &quarry{target: t.place.(*walkPlace).target}
 	}
-	census(w.marker(), quarries, time.Now().Add(patience))
+	settle(w.marker(), quarries, time.Now().Add(patience))
 	left := trees[:0]
 	for i, t := range trees {
 		if quarries[i].gone() && t.emptyBound() {
