@@ -45,6 +45,9 @@ func faultText(err error) string {
 		}
 		return fmt.Sprintf("invalid JSON: %s at byte %d", syntax.Err, syntax.ByteOffset)
 	}
+	if member, ok := errors.AsType[*memberError](err); ok {
+		return "`" + member.name + "`: " + faultText(member.err)
+	}
 	for {
 		semantic, ok := errors.AsType[*json.SemanticError](err)
 		if !ok {
@@ -56,6 +59,15 @@ func faultText(err error) string {
 		err = semantic.Err
 	}
 }
+
+// memberError is an error about a member.
+type memberError struct {
+	name string
+	err  error
+}
+
+func (e *memberError) Error() string { return "`" + e.name + "`: " + e.err.Error() }
+func (e *memberError) Unwrap() error { return e.err }
 
 func decodeValue(dec *jsontext.Decoder, v reflect.Value) error {
 	return schemaOf(v.Type()).decode(dec, v)

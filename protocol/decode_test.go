@@ -158,9 +158,13 @@ func TestDecodeFaults(t *testing.T) {
 		{fault[OutputNotification], `{"stream":"x"}`, "unknown variant `x`, expected one of `stdout`, `stderr`, `pty`"},
 		{fault[WriteResult], `{"status":"x"}`, "unknown variant `x`, expected one of `accepted`, `unknownProcess`, `stdinClosed`, `starting`"},
 		{fault[StartResult], `{"sandboxType":"x"}`, "unknown variant `x`, expected one of `none`, `macosSeatbelt`, `linuxSeccomp`, `windowsRestrictedToken`, `windowsMxc`"},
-		{fault[SendSignalParams], `{"signal":"SIGTERM"}`, "unknown variant `SIGTERM`, expected one of `HUP`, `INT`, `QUIT`, `KILL`, `USR1`, `USR2`, `TERM`, `CONT`, `STOP`, `WINCH`"},
-		{fault[StartParams], `{"airlock":{"limits":{"memory":1}}}`, "unknown field `memory`, expected one of `memoryBytes`, `cpuSeconds`, `processes`, `openFiles`, `fileBytes`"},
-		{fault[ResizeParams], `{"rows":65536}`, "invalid number"},
+		{fault[SendSignalParams], `{"signal":"SIGTERM"}`, "`signal`: unknown variant `SIGTERM`, expected one of `HUP`, `INT`, `QUIT`, `KILL`, `USR1`, `USR2`, `TERM`, `CONT`, `STOP`, `WINCH`"},
+		{fault[StartParams], `{"airlock":{"limits":{"memory":1}}}`, "`limits`: unknown field `memory`, expected one of `memoryBytes`, `cpuSeconds`, `processes`, `openFiles`, `fileBytes`"},
+		{fault[ResizeParams], `{"rows":65536}`, "`rows`: invalid number"},
+		{fault[StartParams], `{"airlock":{"stdin":"YQ"}}`, "`stdin`: Invalid padding"},
+		{fault[StartParams], `{"airlock":{"terminalSize":{"rows":1,"cols":-1}}}`, "`terminalSize`: `cols`: invalid number"},
+		{fault[StartParams], `{"airlock":{"limits":{"memoryBytes":"1"}}}`, "`limits`: `memoryBytes`: invalid type: string \"1\", expected u64"},
+		{fault[ListParams], `{"usage":1}`, "`usage`: invalid type: number, expected a boolean"},
 		{fault[ReadExtra], `{"droppedBytes":{"x":1}}`, "unknown variant `x`, expected one of `stdout`, `stderr`, `pty`"},
 
 		// Texts with a form.

@@ -18,6 +18,7 @@ type schema struct {
 	// The rest is about structs.
 	expected string // what error texts say of another value
 	closed   bool   // members that are not known are refused
+	ours     bool   // errors name the member that they are about
 	fields   []field
 	byName   map[string]int // index into fields
 }
@@ -60,6 +61,23 @@ var variants = map[reflect.Type][]string{
 // closed are structs that must not have members that are not known: who sets one
 // relies on its effect.
 var closed = map[reflect.Type]bool{reflect.TypeFor[ProcessLimits](): true}
+
+// ours are structs of which the dialect knows nothing, so that no client knows the
+// texts of errors about them.
+var ours = map[reflect.Type]bool{
+	reflect.TypeFor[InitializeExtra]():           true,
+	reflect.TypeFor[StartExtra]():                true,
+	reflect.TypeFor[TerminalSize]():              true,
+	reflect.TypeFor[ProcessLimits]():             true,
+	reflect.TypeFor[ProcessWindowNotification](): true,
+	reflect.TypeFor[CloseStdinParams]():          true,
+	reflect.TypeFor[ResizeParams]():              true,
+	reflect.TypeFor[SendSignalParams]():          true,
+	reflect.TypeFor[TerminateTreeParams]():       true,
+	reflect.TypeFor[ListParams]():                true,
+	reflect.TypeFor[ObserveParams]():             true,
+	reflect.TypeFor[SessionTerminateParams]():    true,
+}
 
 var (
 	unitType            = reflect.TypeFor[Unit]()
@@ -121,7 +139,7 @@ func newSchema(t reflect.Type) *schema {
 // describe learns the fields of a struct.
 func (s *schema) describe(t reflect.Type) {
 	s.byName = make(map[string]int)
-	s.closed = closed[t]
+	s.closed, s.ours = closed[t], ours[t]
 	switch name := wireNames[t]; {
 	case name != "":
 		s.expected = "struct " + name
@@ -175,7 +193,9 @@ func (s *schema) decodeStruct(dec *jsontext.Decoder, v reflect.Value) error {
 		if kind := dec.PeekKind(); f.object != "" && kind != '{' && (f.required || kind != 'n') {
 			return typeError(dec, "struct "+f.object)
 		}
-		if err := decodeValue(dec, v.Field(f.index)); err != nil {
+		if err := decodeValue(dec, v.Field(f.index)); err != nil && s.ours {
+			return &memberError{f.name, err}
+		} else if err != nil {
 			return err
 		}
 	}

@@ -26,7 +26,7 @@ func (c *connection) initialize(_ rpc.Request, params *protocol.InitializeParams
 	// The session id would let a reader of the log take the session over.
 	log := c.log.With("client", clientName(params), "resumed", params.ResumeSessionID != nil)
 	if err != nil {
-		log.Warn("session refused")
+		log.Warn("session refused", "reason", refusal(err))
 		return rpc.Reply{Err: err}
 	}
 	log.Info("session attached")
@@ -38,6 +38,19 @@ func (c *connection) initialize(_ rpc.Request, params *protocol.InitializeParams
 			EnvironmentInfo: c.server.info,
 		},
 		Sent: attachment.Announce,
+	}
+}
+
+// refusal says why there is no session, without its id.
+func refusal(err error) string {
+	refused, ok := errors.AsType[*protocol.Error](err)
+	switch {
+	case !ok:
+		return err.Error()
+	case refused.Code == protocol.CodeSessionAttached:
+		return "another connection is attached to it"
+	default:
+		return "there is no such session"
 	}
 }
 

@@ -121,22 +121,37 @@ func (c *connection) sessionTerminate(_ rpc.Request, params *protocol.SessionTer
 	if err != nil {
 		return rpc.Reply{Err: err}
 	}
-	var pending []process.PendingTermination
 	if params.ProcessID != nil {
-		var one process.PendingTermination
-		one, err = terminate(s, *params.ProcessID, params.GraceMs)
-		pending = append(pending, one)
-	} else {
-		pending, err = terminateAll(s, params.GraceMs)
+		one, err := terminate(s, *params.ProcessID, params.GraceMs)
+		if err != nil {
+			return rpc.Reply{Err: err}
+		}
+		c.log.Info("a process is terminated by the operator")
+		return terminated([]process.PendingTermination{one}, nil)
 	}
-	if err != nil {
-		return rpc.Reply{Err: err}
+	if most := uint64(limits.TerminateGrace.Milliseconds()); params.GraceMs > most {
+		return rpc.Reply{Err: protocol.Errorf(protocol.CodeInvalidParams,
+			"graceMs is %d: at most %d are allowed", params.GraceMs, most)}
 	}
-	c.log.Info("terminated by the operator", "session", params.ProcessID == nil, "processes", len(pending))
+	c.server.sessions.Shut(params.SessionID)
+	pending := terminateAll(s, params.GraceMs)
+	c.log.Info("a session is ended by the operator", "processes", len(pending))
+	// Also when whoever has asked does not wait for it.
+	ended := c.server.sessions.EndAfter(params.SessionID, func() { _, _ = await(context.Background(), pending) })
+	return terminated(pending, ended)
+}
+
+// terminated answers with what has become of processes, once ended, if there is
+// such a channel, has been closed.
+func terminated(pending []process.PendingTermination, ended <-chan struct{}) rpc.Reply {
 	return rpc.Reply{Parked: true, Wait: func(ctx context.Context) rpc.Reply {
 		result, err := await(ctx, pending)
-		if err == nil && params.ProcessID == nil {
-			c.server.sessions.End(params.SessionID)
+		if err == nil && ended != nil {
+			select {
+			case <-ended:
+			case <-ctx.Done():
+				err = context.Cause(ctx)
+			}
 		}
 		return rpc.Reply{Result: result, Err: err}
 	}}
@@ -147,13 +162,8 @@ func terminate(s *session.Session, processID string, graceMs uint64) (process.Pe
 		&protocol.TerminateTreeParams{ProcessID: processID, GraceMs: graceMs}, protocol.ReasonOperator)
 }
 
-// terminateAll terminates all processes of a session. Those that are started from
-// now on are killed at its end.
-func terminateAll(s *session.Session, graceMs uint64) ([]process.PendingTermination, error) {
-	if most := uint64(limits.TerminateGrace.Milliseconds()); graceMs > most {
-		return nil, protocol.Errorf(protocol.CodeInvalidParams, "graceMs is %d: at most %d are allowed", graceMs, most)
-	}
-	var all []process.PendingTermination
+// terminateAll terminates all processes of a session.
+func terminateAll(s *session.Session, graceMs uint64) (all []process.PendingTermination) {
 	for params := (protocol.ListParams{}); ; {
 		page := s.Processes().List(&params)
 		for _, p := range page.Processes {
@@ -163,7 +173,7 @@ func terminateAll(s *session.Session, graceMs uint64) ([]process.PendingTerminat
 			}
 		}
 		if page.Next == 0 {
-			return all, nil
+			return all
 		}
 		params.After = page.Next
 	}

@@ -171,7 +171,7 @@ func New(config Config) *Server {
 	launcher := launch.New(launch.Config{
 		Env: os.Environ(), LoginShell: s.info.Shell.Path, Features: s.features,
 	})
-	spill := s.newSpill()
+	spill, input := s.newSpill(), &process.Budget{}
 	s.sessions = session.NewRegistry(session.Config{
 		TTL:         s.config.SessionTTL,
 		MaxSessions: s.config.MaxSessions,
@@ -180,6 +180,7 @@ func New(config Config) *Server {
 				Retention:    s.config.ProcessRetention,
 				MaxProcesses: s.config.MaxProcesses,
 				Log:          outlog.Config{Spill: spill},
+				Input:        input,
 			}, &groupLauncher{launcher, s.spawner.NewGroup()})
 		},
 	})

@@ -112,6 +112,14 @@ const (
 	// client can keep 256 events of 1 MiB.
 	AheadEvents = 128
 	AheadBytes  = 512 << 10
+	// TerminationWaiters bounds the requests to terminate a process that wait for
+	// the same outcome, which may take as long as the grace. One that kills at
+	// once is never refused.
+	TerminationWaiters = 16
+	// QueuedInputBytes bounds what is to be written to all processes together
+	// and has not been: starts and writes beyond it are refused. It is so much
+	// that only who does not let his processes read gets there.
+	QueuedInputBytes = 512 << 20
 	// SpillBytes is how much output of a process is kept in a file when it has
 	// left memory; the oldest is dropped.
 	SpillBytes = 256 << 20

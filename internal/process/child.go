@@ -28,6 +28,9 @@ type Child interface {
 	// Kill kills the process and all that it has started, and gives up its
 	// streams.
 	Kill()
+	// Lingered tells, once the process has closed, whether others have held its
+	// streams open beyond its exit.
+	Lingered() bool
 	// Mechanisms tells how limits are enforced.
 	Mechanisms() spawn.Mechanisms
 	// Exceeded tells, once the process has exited, which limit that was for.

@@ -30,6 +30,7 @@ type fakeChild struct {
 	graces      []time.Duration // of terminations
 	stubborn    bool            // SIGTERM is ignored
 	exceeded    spawn.Exceeded
+	lingered    bool
 	killed      chan struct{} // closed by Kill
 	killOnce    sync.Once
 	signalError error
@@ -102,6 +103,9 @@ func (c *fakeChild) Terminate(ctx context.Context, grace time.Duration) (killed,
 func (c *fakeChild) Mechanisms() spawn.Mechanisms {
 	return spawn.Mechanisms{Memory: "cgroup2", OpenFiles: "rlimit"}
 }
+
+// Lingered implements Child: tests in which others hold the streams say so.
+func (c *fakeChild) Lingered() bool { return c.lingered }
 
 func (c *fakeChild) Exceeded() spawn.Exceeded { return c.exceeded }
 

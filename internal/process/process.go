@@ -260,7 +260,7 @@ func (p *Process) Exited(code int) {
 	if p.reason == "" && code != 0 {
 		p.reason = exceeded(p.child)
 	}
-	if p.reason != "" {
+	if p.reason != "" && p.isCause(code) {
 		p.reasonSeq = p.exitSeq
 	}
 	p.happened()
@@ -276,11 +276,11 @@ func (p *Process) Closed() {
 	}
 	p.moveTo(closed)
 	p.closeSeq = p.nextNumber()
-	if p.reason != "" && p.reasonSeq == 0 {
+	if p.reason != "" && p.reasonSeq == 0 && p.child.Lingered() {
 		p.reasonSeq = p.closeSeq
 	}
 	p.timeouts.stop()
-	p.stdin.end()
+	p.stdin.end(p.table.config.Input)
 	p.happened()
 	if !p.removed {
 		// Made first and set then, so that retire finds it.
@@ -316,6 +316,9 @@ func (p *Process) remove() Child {
 		p.retention.Stop()
 	}
 	p.stdin.fail()
+	if p.state == starting { // nobody will read it
+		p.stdin.end(p.table.config.Input)
+	}
 	p.cursor = nil
 	p.madeRoom()
 	p.happened()

@@ -79,6 +79,9 @@ func (t *Table) Write(params *protocol.WriteParams) (PendingWrite, error) {
 	case in.failed:
 		return PendingWrite{}, errStdin
 	case len(in.waiting) == 0 && in.hasRoom(len(params.Chunk)):
+		if !in.ended && !p.table.config.Input.take(len(params.Chunk)) {
+			return PendingWrite{}, errNoBudget(len(params.Chunk))
+		}
 		p.accept(params.WriteID, params.Chunk)
 		return PendingWrite{Status: protocol.WriteAccepted}, nil
 	}
@@ -95,7 +98,7 @@ func (in *stdin) hasRoom(n int) bool {
 }
 
 // accept queues a write and remembers its id, in one step. The caller holds
-// the lock.
+// the lock, and has taken the bytes from the budget.
 func (p *Process) accept(id string, data []byte) {
 	in := &p.stdin
 	if in.accepted == nil {
@@ -206,6 +209,7 @@ func (p *Process) admitWaiting() {
 			if !in.hasRoom(len(w.data)) {
 				return
 			}
+			p.table.config.Input.claim(len(w.data))
 			p.accept(w.id, w.data)
 		}
 		in.waiting = in.waiting[1:]
@@ -262,13 +266,15 @@ func (p *Process) wrote(data []byte) {
 	in.queue[0] = nil
 	in.queue = in.queue[1:]
 	in.bytes -= len(data)
+	p.table.config.Input.give(len(data))
 	p.admitWaiting()
 }
 
-// end lets writes go nowhere: the process has closed. The caller holds the
-// lock of the process.
-func (in *stdin) end() {
+// end lets writes go nowhere: the process has closed. It gives what has not been
+// written back to the budget. The caller holds the lock of the process.
+func (in *stdin) end(budget *Budget) {
 	in.ended = true
+	budget.give(in.bytes)
 	in.queue, in.bytes = nil, 0
 	if in.writing {
 		in.signal()

@@ -36,6 +36,9 @@ type Config struct {
 	MaxProcesses int
 	// Log is how the output of each process is kept.
 	Log outlog.Config
+	// Input bounds what is to be written to the processes of all tables that
+	// share it.
+	Input *Budget
 }
 
 // Table is the processes of one session.
@@ -49,11 +52,15 @@ type Table struct {
 	processes map[string]*Process
 	started   uint64 // starts so far, to number them
 	feed      *Feed
+	shut      bool // nothing can be started any more
 	closed    bool
 }
 
 // NewTable makes an empty table.
 func NewTable(config Config, launcher Launcher) *Table {
+	if config.Input == nil {
+		config.Input = &Budget{}
+	}
 	return &Table{config: config, launcher: launcher, processes: map[string]*Process{}}
 }
 
@@ -74,8 +81,14 @@ func (t *Table) Start(params *protocol.StartParams) (*Starting, error) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	p := newProcess(t, params, func() { cancel(errCanceled) })
+	given := p.stdin.bytes
+	if !t.config.Input.take(given) {
+		p.cancel()
+		return nil, errNoBudget(given)
+	}
 	if err := t.reserve(p); err != nil {
 		p.cancel()
+		t.config.Input.give(given)
 		return nil, err
 	}
 	return &Starting{p: p, run: func() error { return t.launch(ctx, p, params) }}, nil
@@ -100,6 +113,9 @@ func (t *Table) reserve(p *Process) error {
 	switch {
 	case t.closed:
 		return errStartCanceled(p.id)
+	case t.shut:
+		return protocol.Errorf(protocol.CodeInvalidRequest,
+			"process %s can't be started: the operator is ending this session", p.id)
 	case t.processes[p.id] != nil:
 		return protocol.Errorf(protocol.CodeInvalidRequest, "process %s already exists", p.id)
 	case len(t.processes) >= t.config.MaxProcesses:
@@ -253,6 +269,13 @@ func (t *Table) setFeed(f *Feed) {
 		p.madeRoom()
 		p.mu.Unlock()
 	}
+}
+
+// Shut refuses starts from now on.
+func (t *Table) Shut() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shut = true
 }
 
 // Close kills every process and forgets it, ends the feed and waits until

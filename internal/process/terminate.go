@@ -44,6 +44,7 @@ type termination struct {
 	grace    *time.Timer        // does so
 	deadline time.Time          // when
 
+	asked  int           // requests that wait for it
 	done   chan struct{} // closed with the outcome in result
 	result protocol.TerminateTreeResult
 }
@@ -81,9 +82,11 @@ func (t *Table) TerminateTree(params *protocol.TerminateTreeParams, reason proto
 		p.removed = true
 	}
 	var pending *termination
-	if !removed && (was == running || was == exited) {
+	crowded := p.termination != nil && p.termination.asked >= limits.TerminationWaiters && grace > 0
+	if !removed && !crowded && (was == running || was == exited) {
 		p.because(reason)
 		pending = p.terminateWithin(grace)
+		pending.asked++
 	}
 	p.mu.Unlock()
 	switch {
@@ -91,6 +94,10 @@ func (t *Table) TerminateTree(params *protocol.TerminateTreeParams, reason proto
 		return PendingTermination{}, errUnknown(p.id)
 	case pending != nil:
 		return PendingTermination{pending}, nil
+	case crowded:
+		return PendingTermination{}, protocol.Errorf(protocol.CodeInvalidRequest,
+			"process %s is being terminated, and %d requests wait for that already: wait for one of them, or ask with a graceMs of 0",
+			p.id, limits.TerminationWaiters)
 	case was == starting:
 		p.cancel()
 		t.forget(p)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -72,6 +73,25 @@ func TestTerminateTreeHurry(t *testing.T) {
 		r.wantKilled(second, []int{4711}, 0)
 		if len(child.graces) != 1 {
 			t.Errorf("the child was terminated %d times", len(child.graces))
+		}
+	})
+}
+
+// TestTerminateTreeCrowded: only so many wait for the same; who is in a hurry is
+// never refused.
+func TestTerminateTreeCrowded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.start("p").stubborn = true
+		var all []PendingTermination
+		for range limits.TerminationWaiters {
+			all = append(all, r.terminate("p", 3_600_000))
+		}
+		_, err := r.table.TerminateTree(&protocol.TerminateTreeParams{ProcessID: "p", GraceMs: 1}, "")
+		wantError(t, err, protocol.CodeInvalidRequest, "process p is being terminated, and 16 requests wait for that already: "+
+			"wait for one of them, or ask with a graceMs of 0")
+		for _, pending := range append(all, r.terminate("p", 0)) {
+			r.wantKilled(pending, []int{4711}, 0)
 		}
 	})
 }

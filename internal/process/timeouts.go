@@ -1,6 +1,7 @@
 package process
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/airlock-exec/airlock/protocol"
@@ -88,6 +89,20 @@ func (p *Process) end(reason protocol.EndReason) {
 		child.Kill()
 	}
 }
+
+// isCause tells whether what we have done has ended the program: it may have been
+// about to exit anyway when a timeout killed it. The caller holds the lock.
+func (p *Process) isCause(code int) bool {
+	switch p.reason {
+	case protocol.ReasonDeadline, protocol.ReasonIdle:
+		return code == killedCode || runtime.GOOS == "windows"
+	default:
+		return true
+	}
+}
+
+// killedCode is the exit code of who was killed, where there are signals.
+const killedCode = 128 + 9
 
 // because notes why the process is being ended. The first reason counts. The
 // caller holds the lock.

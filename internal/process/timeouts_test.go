@@ -98,7 +98,7 @@ func TestDeadlineAfterExit(t *testing.T) {
 		f := r.table.Attach(0)
 		child := r.startTimed("p", 1000, 0)
 		child.mu.Lock()
-		child.ended = true
+		child.ended, child.lingered = true, true
 		child.mu.Unlock()
 		child.events.Exited(0)
 		r.wantReason("p", 0, "")
@@ -176,6 +176,30 @@ func TestIdleWhileHeld(t *testing.T) {
 		time.Sleep(1001 * time.Millisecond)
 		if !isKilled(child) {
 			t.Fatal("not killed")
+		}
+	})
+}
+
+// TestDeadlineTooLate: a program that ends by itself just when its time is over has
+// not been ended by that, and nothing that it has left behind has.
+func TestDeadlineTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		f := r.table.Attach(0)
+		child := r.startTimed("p", 1000, 0)
+		child.mu.Lock()
+		child.ended = true // so that a kill does nothing any more
+		child.mu.Unlock()
+		time.Sleep(time.Second)
+		if !isKilled(child) {
+			t.Fatal("the deadline has done nothing")
+		}
+		child.end(0)
+		r.wantReason("p", 0, "")
+		for range 2 {
+			if event, _ := f.Next(nil); event.Reason != "" {
+				t.Errorf("event %d tells %q", event.Seq, event.Reason)
+			}
 		}
 	})
 }

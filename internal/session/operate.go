@@ -41,6 +41,39 @@ func (r *Registry) Find(id string) *Session {
 // ErrEnded is why a peer loses a session that whoever runs the executor has ended.
 var ErrEnded = errors.New("the session has been ended by the operator")
 
+// Shut lets nobody attach to a session any more, and nothing be started in it. It
+// reports false if there is no such session (any more).
+func (r *Registry) Shut(id string) bool {
+	r.mu.Lock()
+	s := r.sessions[id]
+	if s != nil {
+		s.shut = true
+	}
+	r.mu.Unlock()
+	if s != nil {
+		s.table.Shut()
+	}
+	return s != nil
+}
+
+// EndAfter ends a session when wait has returned, which it calls in the background.
+// The channel is closed when nothing of the session is left.
+func (r *Registry) EndAfter(id string, wait func()) (ended <-chan struct{}) {
+	done := make(chan struct{})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		close(done)
+		return done
+	}
+	r.tasks.Go(func() {
+		defer close(done)
+		wait()
+		r.End(id)
+	})
+	return done
+}
+
 // End closes a session, the connection to its peer included, and returns when
 // nothing of it is left. It reports false if there is no such session (any more).
 func (r *Registry) End(id string) bool {

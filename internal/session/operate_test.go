@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/airlock-exec/airlock/protocol"
 )
 
 func TestList(t *testing.T) {
@@ -65,5 +67,48 @@ func TestEnd(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Hour) // no timer is left that would end it again
+	})
+}
+
+// TestShut: while a session is being ended nobody may attach to it, and nothing be
+// started in it; it ends when that is over, whoever waits.
+func TestShut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		a := r.create(&peer{})
+		child := r.start(a, "p")
+		id := a.Session().ID()
+		over := make(chan struct{})
+		if !r.Shut(id) {
+			t.Fatal("there is no session")
+		}
+		ended := r.EndAfter(id, func() { <-over })
+		for _, takeover := range []bool{false, true} {
+			_, err := r.Resume(id, &peer{}, Options{Takeover: takeover})
+			if e, ok := errors.AsType[*protocol.Error](err); !ok || e.Message != "unknown session id "+id {
+				t.Errorf("resume: %v", err)
+			}
+		}
+		_, err := a.Session().Processes().Start(&protocol.StartParams{ProcessID: "q"})
+		if err == nil || err.Error() != "process q can't be started: the operator is ending this session" {
+			t.Errorf("start: %v", err)
+		}
+		synctest.Wait()
+		select {
+		case <-ended:
+			t.Fatal("ended before its time")
+		default:
+		}
+		if child.killed {
+			t.Error("killed before its time")
+		}
+		close(over)
+		<-ended
+		if !child.killed || r.Find(id) != nil || r.Shut(id) {
+			t.Errorf("killed %v, found %v", child.killed, r.Find(id))
+		}
+		a.Detach()
+		r.Close()
+		<-r.EndAfter("x", func() { t.Error("after the end") })
 	})
 }

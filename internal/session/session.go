@@ -73,6 +73,7 @@ type Session struct {
 	expiry     *time.Timer // nil while attached
 	changed    time.Time   // when it was attached or detached last
 	clientName string
+	shut       bool // it is being ended: nobody may attach any more
 }
 
 // ID returns the id by which the session can be resumed.
@@ -124,7 +125,7 @@ func (r *Registry) Resume(id string, peer Peer, options Options) (*Attachment, e
 	switch {
 	case r.closed:
 		return nil, errClosed
-	case s == nil:
+	case s == nil || s.shut:
 		return nil, protocol.Errorf(protocol.CodeInvalidRequest, "unknown session id %s", id)
 	case s.attachment != nil && options.Takeover:
 		loser := s.attachment.peer

@@ -34,6 +34,7 @@ func (*child) Write([]byte) error                  { return nil }
 func (*child) CloseStdin()                         {}
 func (*child) Resize(spawn.Size) error             { return nil }
 func (*child) Signal(spawn.Signal) (bool, error)   { return true, nil }
+func (*child) Lingered() bool                      { return false }
 func (*child) Mechanisms() (none spawn.Mechanisms) { return none }
 func (c *child) Exceeded() spawn.Exceeded          { return c.exceeded }
 func (c *child) Terminate(context.Context, time.Duration) (killed, survivors []int) {
