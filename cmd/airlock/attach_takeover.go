@@ -23,7 +23,7 @@ func takeOver(ctx context.Context, f *found, after uint64) (int, error) {
 		ReconnectTimeout: -1, // a socket on this machine does not break
 	})
 	if err != nil {
-		return exitRunFailed, fmt.Errorf("taking session %s over: %w", f, err)
+		return exitRunFailed, takeoverRefused(f, err)
 	}
 	defer executor.Close()
 	keys := f.process.TTY && own.keyboard != nil
@@ -51,17 +51,19 @@ func takeOver(ctx context.Context, f *found, after uint64) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		status, err := passOn(process.Events(ctx, after), &own)
+		status, err := passOn(ctx, process.Events(ctx, after), &own)
 		done <- outcome{status, err}
 	}()
 	if f.process.TTY || !isNull(os.Stdin) {
 		// A read of standard input can't be ended, so nobody waits for this.
 		go func() {
 			if keys {
-				forwardInput(ctx, process, &detachReader{in: os.Stdin, detached: func() { done <- outcome{0, errDetached} }}, true, &own)
+				_ = forwardInput(ctx, process, &detachReader{in: os.Stdin, detached: func() { done <- outcome{0, errDetached} }}, true, &own)
 				return
 			}
-			forwardInput(ctx, process, os.Stdin, f.process.TTY, &own)
+			if err := forwardInput(ctx, process, os.Stdin, f.process.TTY, &own); errors.Is(err, client.ErrStdinClosed) {
+				fmt.Fprintln(&own, "airlock: warning: nothing that is typed reaches the process: it has no standard input")
+			}
 		}()
 	}
 	select {
@@ -72,15 +74,26 @@ func takeOver(ctx context.Context, f *found, after uint64) (int, error) {
 	}
 }
 
+// takeoverRefused says why a session can't be had.
+func takeoverRefused(f *found, err error) error {
+	if errors.Is(err, client.ErrSessionLost) { // whose text has the whole id, a secret
+		return fmt.Errorf("taking session %s over: it has ended", short(f.session.SessionID))
+	}
+	return fmt.Errorf("taking session %s over: %w", f, plain(f.executor.socket, err))
+}
+
 // takeoverEnded says how it has ended.
 func takeoverEnded(f *found, own *terminal, o outcome) (int, error) {
 	own.restore()
+	if o.err != nil {
+		own.freshLine()
+	}
 	switch {
 	case errors.Is(o.err, errDetached):
-		fmt.Fprintf(os.Stderr, "\nairlock: detached: session %s waits for its client\n", short(f.session.SessionID))
+		fmt.Fprintf(os.Stderr, "airlock: detached: session %s waits for its client\n", short(f.session.SessionID))
 		return 0, nil
 	case o.err != nil:
-		return o.status, fmt.Errorf("following %s: %w", f, o.err)
+		return o.status, f.lost(o.err)
 	}
 	return o.status, nil
 }

@@ -34,12 +34,23 @@ type conformanceCommand struct {
 // maxConformanceJobs bounds the cases side by side: each has connections.
 const maxConformanceJobs = 256
 
+// Help is printed between the summary and the flags.
+func (*conformanceCommand) Help() string {
+	return `The exit status is 0 if all checks have passed, 1 if one has failed, or the executor can't be reached or refuses the token, and 2 if the command line makes no sense.`
+}
+
+// urlError is a URL that a better command line would mend.
+type urlError struct{ error }
+
+// Is makes it one of those of the suite.
+func (urlError) Is(target error) bool { return target == conformance.ErrUsage }
+
 // Run runs the suite. The exit status is 0 when all has passed, 1 when not, and
 // 2 when the command line makes no sense.
 func (c *conformanceCommand) Run(ctx *kong.Context) error {
 	err := c.run(ctx.Stdout)
 	if errors.Is(err, conformance.ErrUsage) {
-		fmt.Fprintf(ctx.Stderr, "Error: %v\nRun \"airlock conformance --help\" for more information.\n", err)
+		fmt.Fprintf(ctx.Stderr, "airlock: %v\nRun \"airlock conformance --help\" for more information.\n", err)
 		return statusError(exitUsage)
 	}
 	return err
@@ -52,6 +63,12 @@ func (c *conformanceCommand) run(stdout io.Writer) error {
 	}
 	if c.List {
 		return c.list(suite, stdout)
+	}
+	if c.URL == "" {
+		return urlError{errors.New("--url is missing: it says which executor to test, as ws://HOST:PORT")}
+	}
+	if err := checkURL(c.URL); err != nil {
+		return urlError{err}
 	}
 	options := conformance.Options{
 		URL: c.URL, Only: c.Only, Peer: c.Peer, Slow: c.Slow, TTL: time.Duration(c.TTL),
@@ -76,7 +93,7 @@ func (c *conformanceCommand) run(stdout io.Writer) error {
 	defer stop()
 	report, err := suite.Run(ctx, options)
 	if err != nil {
-		return err
+		return tokenHint(err, c.TokenFile)
 	}
 	if c.JSON {
 		err = report.WriteJSON(stdout)

@@ -23,7 +23,7 @@ func runConformance(t *testing.T, command conformanceCommand) (status int, stdou
 	}
 	var out, err bytes.Buffer
 	failure := command.Run(&kong.Context{Kong: &kong.Kong{Stdout: &out, Stderr: &err}})
-	status = report(&err, failure)
+	status = report(&err, "conformance", failure)
 	return status, out.String(), err.String()
 }
 
@@ -73,11 +73,12 @@ func TestConformance(t *testing.T) {
 			conformanceCommand{URL: url, Peer: true, Only: "106-environment-info/tools-folder"},
 			1, "FAIL  106-environment-info/tools-folder", "",
 		},
-		{"without the token", conformanceCommand{URL: closed, Only: "106-"}, 1, "", "401 Unauthorized: missing websocket bearer token"},
-		{"no token file", conformanceCommand{URL: closed, TokenFile: token + "x", Only: "106-"}, 1, "", "Error: reading the token: open "},
-		{"nobody there", conformanceCommand{URL: "ws://127.0.0.1:1", Only: "106-"}, 1, "", "Error: exec-server 127.0.0.1:1: "},
-		{"no URL", conformanceCommand{}, 2, "", "expected ws://HOST:PORT or wss://HOST:PORT\nRun \"airlock conformance --help\""},
-		{"a bad URL", conformanceCommand{URL: "http://secret@x"}, 2, "", "expected ws://HOST:PORT"},
+		{"without the token", conformanceCommand{URL: closed, Only: "106-"}, 1, "", "401 Unauthorized: missing websocket bearer token; give the executor's token with --token-file"},
+		{"no token file", conformanceCommand{URL: closed, TokenFile: token + "x", Only: "106-"}, 1, "", "airlock: reading the token: open "},
+		{"nobody there", conformanceCommand{URL: "ws://127.0.0.1:1", Only: "106-"}, 1, "", "airlock: exec-server 127.0.0.1:1: "},
+		{"no URL", conformanceCommand{}, 2, "", "airlock: --url is missing: it says which executor to test, as ws://HOST:PORT\nRun \"airlock conformance --help\""},
+		{"a bad URL", conformanceCommand{URL: "http://secret@x"}, 2, "", "--url: that is no URL of an executor: expected ws://HOST:PORT"},
+		{"no URL at all", conformanceCommand{URL: "foo"}, 2, "", `--url: "foo" is no URL of an executor: expected ws://HOST:PORT`},
 		{"a bad pattern", conformanceCommand{URL: url, Only: "("}, 2, "", "the pattern of cases"},
 		{"no such case", conformanceCommand{List: true, Only: "no such"}, 2, "", `no case has a name that matches "no such"`},
 		{"a list", conformanceCommand{List: true, Only: "106-environment-info/status"}, 0, "106-environment-info/status (01 §8; 1 check)\n", ""},

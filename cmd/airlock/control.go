@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"sync"
 	"time"
 
 	"github.com/airlock-exec/airlock/client"
+	"github.com/airlock-exec/airlock/internal/transport"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -44,16 +47,7 @@ func (f *controlFlags) connect(ctx context.Context, stderr io.Writer) ([]*operat
 	if err != nil {
 		warn(stderr, err)
 	}
-	var all []*operated
-	var faults []error
-	for _, socket := range sockets {
-		o, err := operate(ctx, socket)
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		all = append(all, o)
-	}
+	all, faults := operateAll(ctx, sockets)
 	switch {
 	case len(all) == 0 && faults != nil:
 		return nil, errors.Join(faults...)
@@ -71,13 +65,39 @@ func warn(stderr io.Writer, err error) {
 	fmt.Fprintf(stderr, "airlock: warning: %s\n", printableLines(err.Error()))
 }
 
+// operateAll connects to executors, to all at the same time: some may hang. What it
+// returns is in the order of the sockets.
+func operateAll(ctx context.Context, sockets []string) (all []*operated, faults []error) {
+	type answer struct {
+		o   *operated
+		err error
+	}
+	answers := make([]answer, len(sockets))
+	var asking sync.WaitGroup
+	for i, socket := range sockets {
+		asking.Go(func() {
+			o, err := operate(ctx, socket)
+			answers[i] = answer{o, err}
+		})
+	}
+	asking.Wait()
+	for _, a := range answers {
+		if a.err != nil {
+			faults = append(faults, a.err)
+		} else {
+			all = append(all, a.o)
+		}
+	}
+	return all, faults
+}
+
 // operate connects to the executor with a control socket and asks for its sessions.
 func operate(ctx context.Context, socket string) (*operated, error) {
-	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
+	dialling, cancel := context.WithTimeout(ctx, controlTimeout)
 	defer cancel()
-	control, err := client.DialControl(ctx, socket)
+	control, err := client.DialControl(dialling, socket)
 	if err != nil {
-		return nil, err
+		return nil, plain(socket, err)
 	}
 	o := &operated{socket: socket, control: control}
 	if err := o.refresh(ctx); err != nil {
@@ -89,12 +109,27 @@ func operate(ctx context.Context, socket string) (*operated, error) {
 
 // refresh asks for the sessions again.
 func (o *operated) refresh(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
+	defer cancel()
 	list, err := o.control.Sessions(ctx)
 	if err != nil {
-		return fmt.Errorf("asking the executor at %s: %w", o.socket, err)
+		return plain(o.socket, fmt.Errorf("asking the executor at %s: %w", o.socket, err))
 	}
 	o.about, o.sessions = list.Executor, list.Sessions
 	return nil
+}
+
+// plain says in few words what has often gone wrong with an executor.
+func plain(socket string, err error) error {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("the executor at %s does not answer within %v: it hangs, or is stopped", socket, controlTimeout)
+	case errors.Is(err, client.ErrDisconnected):
+		return err // with what the executor has said
+	case errors.Is(err, transport.ErrGoingAway):
+		return fmt.Errorf("control socket %s: no executor listens there", socket)
+	}
+	return err
 }
 
 // processes lists the processes of a session. One that has just ended has none.
@@ -106,7 +141,7 @@ func (o *operated) processes(ctx context.Context, sessionID string, usage bool) 
 	case errors.Is(err, client.ErrSessionLost):
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("asking the executor at %s: %w", o.socket, err)
+		return nil, plain(o.socket, fmt.Errorf("asking the executor at %s: %w", o.socket, err))
 	}
 	return list, nil
 }

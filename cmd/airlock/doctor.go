@@ -25,6 +25,13 @@ type doctorCommand struct {
 	JSON bool `name:"json" help:"Print a JSON object."`
 }
 
+// Help is printed between the summary and the flags.
+func (*doctorCommand) Help() string {
+	return `For each thing that Airlock works with it says what was found, what that is for, and how to mend what is missing. Nothing is left on the host.
+
+The exit status is 0 if all is there that Airlock uses by default, 2 if something of that is missing, and 1 if the doctor could not work. A command line that makes no sense is 2, too.`
+}
+
 // Run examines this host and tells what it has found.
 func (c *doctorCommand) Run(ctx *kong.Context) error {
 	stopped, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -97,7 +97,7 @@ func TestDoctorFails(t *testing.T) {
 		ctx.Stdout = broken{}
 		err = ctx.Run()
 		var stderr bytes.Buffer
-		if status := report(&stderr, err); status != exitFailure || !errors.Is(err, errBroken) {
+		if status := report(&stderr, "doctor", err); status != exitFailure || !errors.Is(err, errBroken) {
 			t.Errorf("%v: status %d, %v", args, status, err)
 		}
 	}

@@ -31,24 +31,24 @@ const (
 var errHangup = errors.New("the terminal is gone")
 
 // forwardInput passes standard input on until it or the command ends. Writes
-// that fail mean the latter, and are nobody's loss. What the user should know is
-// written to stderr.
-func forwardInput(ctx context.Context, process *client.Process, in io.Reader, tty bool, stderr io.Writer) {
+// that fail mean the latter, and are nobody's loss; the error is returned. What the
+// user should know is written to stderr.
+func forwardInput(ctx context.Context, process *client.Process, in io.Reader, tty bool, stderr io.Writer) error {
 	buffer := make([]byte, inputBytes)
 	last := byte('\n')
 	for {
 		n, err := in.Read(buffer)
 		if n > 0 {
 			last = buffer[n-1]
-			if process.Write(ctx, buffer[:n]) != nil {
-				return
+			if err := process.Write(ctx, buffer[:n]); err != nil {
+				return err
 			}
 		}
 		if err == nil {
 			continue
 		}
 		if errors.Is(err, errHangup) {
-			return
+			return nil
 		}
 		if !errors.Is(err, io.EOF) {
 			fmt.Fprintf(stderr, "airlock: reading standard input: %v\n", err)
@@ -60,13 +60,13 @@ func forwardInput(ctx context.Context, process *client.Process, in io.Reader, tt
 		if last != '\n' {
 			end = append(end, endOfInput)
 		}
-		_ = process.Write(ctx, end)
-		return
+		return process.Write(ctx, end)
 	}
 	if err := process.CloseStdin(ctx); errors.Is(err, errors.ErrUnsupported) {
 		fmt.Fprintln(stderr, "airlock: warning: this executor can't close the command's standard input: "+
 			"a command that reads to the end will wait for ever; use </dev/null if it is to read nothing")
 	}
+	return nil
 }
 
 // lineReader reads lines from a terminal that belongs to the user. In the

@@ -86,18 +86,67 @@ func TestStartFailure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	params := &protocol.StartParams{Argv: []string{"name"}, CWD: dir}
 	for kind, want := range map[protocol.ErrorKind]int{
 		protocol.KindSpawnNotFound:         exitNotFound,
 		protocol.KindSpawnPermissionDenied: exitCannotExecute,
 		protocol.KindSpawnFailed:           exitCannotExecute,
 		protocol.KindSandboxUnavailable:    exitRunFailed,
 	} {
-		status, err := startFailure("name", dir, protocol.WithKind(protocol.CodeInternal, kind, "no luck"))
+		status, err := new(runCommand).startFailure(params, protocol.WithKind(protocol.CodeInternal, kind, "no luck"))
 		if status != want || err.Error() != `cannot start "name" in /: no luck` {
 			t.Errorf("%s gives status %d and %q, want %d", kind, status, err, want)
 		}
 	}
-	if status, _ := startFailure("name", dir, context.Canceled); status != exitRunFailed {
+	if status, _ := new(runCommand).startFailure(params, context.Canceled); status != exitRunFailed {
 		t.Errorf("an error of ours gives status %d, want %d", status, exitRunFailed)
+	}
+}
+
+// TestStartFailureHints: what the executor's text does not tell the user, who has
+// typed flags.
+func TestStartFailureHints(t *testing.T) {
+	t.Parallel()
+	dir, err := protocol.ParsePathURI("file:///nowhere")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := new(uint64(1))
+	for _, test := range []struct {
+		command runCommand
+		kind    protocol.ErrorKind
+		text    string
+		limits  *protocol.ProcessLimits
+		want    string
+	}{
+		{runCommand{}, protocol.KindSpawnNotFound, "not there", nil, "not there"},
+		{runCommand{CWD: "/nowhere"}, protocol.KindSpawnNotFound, "not there", nil, "not there"},
+		{runCommand{URL: "ws://x"}, protocol.KindSpawnNotFound, "not there", nil, "not there"},
+		{
+			runCommand{URL: "ws://x", CWD: "/nowhere"},
+			protocol.KindSpawnNotFound, "not there", nil,
+			"not there; the program is not there, or the working directory (--cwd) is not: the executor does not tell which",
+		},
+		{
+			runCommand{},
+			protocol.KindLimitUnavailable, "a limit on memory can't be enforced: so", &protocol.ProcessLimits{MemoryBytes: n, Processes: n},
+			"a limit on memory can't be enforced: so (asked for by --limit-memory; `airlock doctor` here tells what can be had)",
+		},
+		{
+			runCommand{URL: "ws://x"},
+			protocol.KindLimitUnavailable, "limits can't be enforced", &protocol.ProcessLimits{CPUSeconds: n, FileBytes: n},
+			"limits can't be enforced (asked for by --limit-cpu, --limit-file-size; `airlock doctor` on the executor's host tells what can be had)",
+		},
+		{
+			runCommand{},
+			protocol.KindLimitUnavailable, "a limit of 9 open files can't be enforced: so", &protocol.ProcessLimits{OpenFiles: n, CPUSeconds: n},
+			"a limit of 9 open files can't be enforced: so (asked for by --limit-open-files; `airlock doctor` here tells what can be had)",
+		},
+	} {
+		params := &protocol.StartParams{Argv: []string{"name"}, CWD: dir, Airlock: &protocol.StartExtra{Limits: test.limits}}
+		_, err := test.command.startFailure(params, protocol.WithKind(protocol.CodeInternal, test.kind, test.text))
+		if want := `cannot start "name" in /nowhere: ` + test.want; err.Error() != want {
+			t.Errorf("got %s\nwant %s", err, want)
+		}
 	}
 }

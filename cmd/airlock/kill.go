@@ -28,7 +28,7 @@ type killCommand struct {
 func (*killCommand) Help() string {
 	return `A process is ended with all that it has started. A session is ended with all its processes, and its client is disconnected; it can't be resumed.
 
-What was killed is printed, and what does not die. The exit status is 1 if there is such a thing.`
+What was killed is printed, and what does not die. The exit status is 1 if something does not die, if there is no such process or session, or if the executor can't be reached, and 2 if the command line makes no sense. That nothing was running any more is no failure.`
 }
 
 // grace is a length of time that may be zero.
@@ -51,7 +51,7 @@ func (g *grace) UnmarshalText(text []byte) error {
 func (g grace) String() string { return duration(g).String() }
 
 // Run ends the target.
-func (c *killCommand) Run(ctx *kong.Context) error {
+func (c *killCommand) Run(kctx *kong.Context) error {
 	t, err := parseTarget(c.Target)
 	if err != nil {
 		return err
@@ -65,11 +65,13 @@ func (c *killCommand) Run(ctx *kong.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := f.terminate(context.Background(), time.Duration(c.Grace))
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(c.Grace)+controlTimeout)
+	defer cancel()
+	result, err := f.terminate(ctx, time.Duration(c.Grace))
 	if err != nil {
-		return fmt.Errorf("ending %s: %w", f, err)
+		return fmt.Errorf("ending %s: %w", f, plain(f.executor.socket, err))
 	}
-	return reportKilled(ctx.Stdout, f, result)
+	return reportKilled(kctx.Stdout, f, result)
 }
 
 func (f *found) terminate(ctx context.Context, grace time.Duration) (*protocol.SessionTerminateResult, error) {

@@ -47,6 +47,7 @@ type commandLine struct {
 	Conformance conformanceCommand `cmd:"" help:"Test whether an executor keeps to the protocol."`
 	Completion  completionCommand  `cmd:"" help:"Print a completion script for a shell."`
 	Doctor      doctorCommand      `cmd:"" help:"Tell what this host offers to Airlock, and how to mend what is missing."`
+	Help        helpCommand        `cmd:"" help:"Print the help of a command."`
 }
 
 // newParser makes the parser for a command line. Help goes to stdout.
@@ -65,6 +66,8 @@ func newParser(cli *commandLine, stdout, stderr io.Writer) *kong.Kong {
 		// Strings stay as they are: kong would replace what is not UTF-8.
 		kong.KindMapper(reflect.String, stringMapper{}),
 		kong.TypeMapper(reflect.TypeFor[count](), textMapper{}),
+		kong.TypeMapper(reflect.TypeFor[*count](), textMapper{}),
+		kong.TypeMapper(reflect.TypeFor[peerCount](), textMapper{}),
 		kong.TypeMapper(reflect.TypeFor[*seconds](), textMapper{}),
 		kong.TypeMapper(reflect.TypeFor[duration](), textMapper{}),
 		kong.TypeMapper(reflect.TypeFor[size](), textMapper{}),
@@ -85,7 +88,11 @@ func run(args []string) int {
 	if err == nil {
 		err = ctx.Run(&cli.Log)
 	}
-	return report(os.Stderr, err)
+	command := ""
+	if ctx != nil && ctx.Selected() != nil {
+		command = ctx.Selected().Name
+	}
+	return report(os.Stderr, command, err)
 }
 
 // statusError is an exit status that says all there is to say.
@@ -93,8 +100,18 @@ type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
-// report tells the user about an error and returns the exit status for it.
-func report(stderr io.Writer, err error) int {
+// errorPrefix is what error texts begin with. Those of serve, and of a command line
+// without a command, begin as programs expect that know the Codex exec-server.
+func errorPrefix(command string) string {
+	if command == "" || command == "serve" {
+		return "Error: "
+	}
+	return "airlock: "
+}
+
+// report tells the user about an error of a command and returns the exit status for
+// it.
+func report(stderr io.Writer, command string, err error) int {
 	if err == nil {
 		return 0
 	}
@@ -108,7 +125,7 @@ func report(stderr io.Writer, err error) int {
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok && parse.ExitCode() != exitFailure {
 		return reportUsage(stderr, parse)
 	}
-	fmt.Fprintf(stderr, "Error: %v\n", err)
+	fmt.Fprintf(stderr, "%s%v\n", errorPrefix(command), err)
 	return exitFailure
 }
 
@@ -118,13 +135,14 @@ func reportUsage(stderr io.Writer, err *kong.ParseError) int {
 	if value, ok := errors.AsType[*valueError](err); ok {
 		text = value // without the flag's name, which it has already
 	}
-	command, status := "airlock", exitUsage
+	command, prefix, status := "airlock", errorPrefix(""), exitUsage
 	if selected := err.Context.Selected(); selected != nil {
 		command += " " + selected.Name
+		prefix = errorPrefix(selected.Name)
 		if selected.Name == "run" || selected.Name == "attach" {
 			status = exitRunFailed // 2 could be the command's own
 		}
 	}
-	fmt.Fprintf(stderr, "Error: %v\nRun \"%s --help\" for more information.\n", text, command)
+	fmt.Fprintf(stderr, "%s%v\nRun \"%s --help\" for more information.\n", prefix, text, command)
 	return status
 }

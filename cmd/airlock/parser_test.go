@@ -46,7 +46,7 @@ func parse(t *testing.T, args ...string) (*commandLine, *kong.Context, error) {
 
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "200") // wide terminals make no difference
-	for _, command := range []string{"", "serve", "run", "ps", "attach", "kill", "top", "version", "completion"} {
+	for _, command := range []string{"", "serve", "run", "ps", "attach", "kill", "top", "version", "completion", "conformance", "doctor", "help"} {
 		t.Run(command, func(t *testing.T) {
 			var cli commandLine
 			var help bytes.Buffer
@@ -117,25 +117,27 @@ func TestReport(t *testing.T) {
 	_, _, runUsage := parse(t, "run", "--nonsense")
 	_, _, value := parse(t, "serve", "--session-ttl=-1s")
 	tests := []struct {
-		name   string
-		err    error
-		status int
-		text   string
+		name    string
+		command string
+		err     error
+		status  int
+		text    string
 	}{
-		{"success", nil, 0, ""},
-		{"status", statusError(7), 7, ""},
-		{"failure", errors.New("no luck"), 1, "Error: no luck\n"},
-		{"failure of run", &runError{125, errors.New("no luck")}, 125, "airlock: no luck\n"},
-		{"usage", usage, 2, "Error: unknown flag --nonsense\nRun \"airlock serve --help\" for more information.\n"},
-		{"usage of run", runUsage, 125, "Error: unknown flag --nonsense\nRun \"airlock run --help\" for more information.\n"},
-		{"value", value, 2, "Error: invalid value '-1s' for '--session-ttl <TIME>': " +
+		{"success", "serve", nil, 0, ""},
+		{"status", "run", statusError(7), 7, ""},
+		{"failure of serve", "serve", errors.New("no luck"), 1, "Error: no luck\n"},
+		{"failure", "ps", errors.New("no luck"), 1, "airlock: no luck\n"},
+		{"failure of run", "run", &runError{125, errors.New("no luck")}, 125, "airlock: no luck\n"},
+		{"usage", "serve", usage, 2, "Error: unknown flag --nonsense\nRun \"airlock serve --help\" for more information.\n"},
+		{"usage of run", "run", runUsage, 125, "airlock: unknown flag --nonsense\nRun \"airlock run --help\" for more information.\n"},
+		{"value", "serve", value, 2, "Error: invalid value '-1s' for '--session-ttl <TIME>': " +
 			"expected a positive time such as 500ms, 80s or 2m30s\nRun \"airlock serve --help\" for more information.\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var stderr bytes.Buffer
-			if status := report(&stderr, test.err); status != test.status {
+			if status := report(&stderr, test.command, test.err); status != test.status {
 				t.Errorf("status %d, want %d", status, test.status)
 			}
 			if diff := cmp.Diff(test.text, stderr.String()); diff != "" {

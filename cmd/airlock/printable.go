@@ -1,9 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -33,6 +35,26 @@ func printable(text string) string {
 }
 
 func mustEscape(r rune) bool { return !unicode.IsPrint(r) || r == '\\' }
+
+// printableJSON makes a JSON text safe to be shown on a terminal: in its strings, what
+// is not a printable character is written as \uXXXX, which means the same.
+func printableJSON(text []byte) []byte {
+	var safe []byte
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		switch {
+		case unicode.IsPrint(r) || r == '\n': // outside of strings, where alone that is
+			safe = append(safe, text[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			safe = fmt.Appendf(safe, `\u%04x\u%04x`, high, low)
+		default:
+			safe = fmt.Appendf(safe, `\u%04x`, r)
+		}
+		text = text[n:]
+	}
+	return safe
+}
 
 // printableLines is printable, except that lines stay lines.
 func printableLines(text string) string {

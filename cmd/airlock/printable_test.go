@@ -1,10 +1,13 @@
 package main
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
 )
 
 func TestPrintable(t *testing.T) {
@@ -59,6 +62,40 @@ func TestWidth(t *testing.T) {
 	} {
 		if got := cut(test.text, test.columns); got != test.want {
 			t.Errorf("%q in %d: got %q, want %q", test.text, test.columns, got, test.want)
+		}
+	}
+}
+
+// TestPrintableJSON: of all characters there are, only those get to a terminal that it
+// just shows, and the text means the same.
+func TestPrintableJSON(t *testing.T) {
+	t.Parallel()
+	var all strings.Builder
+	for r := range unicode.MaxRune + 1 {
+		if utf8.ValidRune(r) {
+			all.WriteRune(r)
+		}
+	}
+	object := map[string]string{all.String(): "a" + all.String(), "b\u202e": "\u009b31m"}
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := printableJSON(text)
+	for _, r := range string(shown) {
+		if !unicode.IsPrint(r) {
+			t.Fatalf("%U is shown as it is", r)
+		}
+	}
+	var again map[string]string
+	if err := json.Unmarshal(shown, &again); err != nil || !maps.Equal(again, object) {
+		t.Errorf("it means something else: %v", err)
+	}
+	for text, want := range map[string]string{
+		`"naïve 日本 🚀"`: `"naïve 日本 🚀"`, "\"\u009b\"": `"\u009b"`, "\"\x7f\"": `"\u007f"`, "\"\U000e0001\"": `"\udb40\udc01"`,
+	} {
+		if got := string(printableJSON([]byte(text))); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}
 }

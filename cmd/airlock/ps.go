@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/go-json-experiment/json"
@@ -23,7 +24,7 @@ type psCommand struct {
 
 // Help is printed between the summary and the flags.
 func (*psCommand) Help() string {
-	return `Each line is a process, or a session without one. Of a session's id the beginning is shown, which is enough for the other commands; the whole id gives access to the session to whoever can connect, so that only --json prints it.
+	return `Each line is a process, or a session without one. Of a session's id the beginning is shown, which is enough for the other commands; the whole id gives access to the session to whoever can connect, so that only --json prints it. Where there are several executors, each has a table of its own below its process id and URL.
 
 What clients have chosen, such as names and commands, is shown with everything escaped that is not a printable character.`
 }
@@ -38,21 +39,44 @@ func (c *psCommand) Run(ctx *kong.Context) error {
 	if c.JSON {
 		return c.printJSON(context.Background(), ctx.Stdout, all)
 	}
-	t := table{
-		heading: []string{"SESSION", "CLIENT", "SINCE", "PROCESS", "STATE", "PID", "AGE", "EXIT", "COMMAND"},
-		right:   []bool{5: true, 6: true},
-	}
-	for _, o := range all {
-		if err := c.addSessions(context.Background(), &t, o); err != nil {
+	for i, o := range all {
+		lines, err := c.lines(context.Background(), o, terminalWidth(os.Stdout))
+		if err != nil {
 			return err
 		}
-	}
-	for _, line := range t.lines(terminalWidth(os.Stdout)) {
-		if _, err := fmt.Fprintln(ctx.Stdout, line); err != nil {
+		if len(all) > 1 {
+			lines = append([]string{executorLine(o)}, lines...)
+		}
+		if i > 0 {
+			lines = append([]string{""}, lines...)
+		}
+		if _, err := fmt.Fprintln(ctx.Stdout, strings.Join(lines, "\n")); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// executorLine tells an executor from others.
+func executorLine(o *operated) string {
+	listen := make([]string, len(o.about.Listen))
+	for i, url := range o.about.Listen {
+		listen[i] = printable(url)
+	}
+	return fmt.Sprintf("executor %d, %s:", o.about.PID, strings.Join(listen, " "))
+}
+
+// lines returns the table of an executor, cut to a number of columns unless that is
+// 0.
+func (c *psCommand) lines(ctx context.Context, o *operated, columns int) ([]string, error) {
+	t := table{
+		heading: []string{"SESSION", "CLIENT", "SINCE", "PROCESS", "STATE", "PID", "AGE", "EXIT", "COMMAND"},
+		right:   []bool{5: true, 6: true},
+	}
+	if err := c.addSessions(ctx, &t, o); err != nil {
+		return nil, err
+	}
+	return t.lines(columns), nil
 }
 
 func (c *psCommand) addSessions(ctx context.Context, t *table, o *operated) error {
@@ -140,7 +164,7 @@ func (c *psCommand) printJSON(ctx context.Context, w io.Writer, all []*operated)
 		if err != nil {
 			return fmt.Errorf("encoding the list: %w", err)
 		}
-		if _, err := w.Write(append(line, '\n')); err != nil {
+		if _, err := w.Write(append(printableJSON(line), '\n')); err != nil {
 			return err
 		}
 	}

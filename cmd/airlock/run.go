@@ -13,16 +13,17 @@ import (
 
 // runCommand is `airlock run`.
 type runCommand struct {
-	URL       string   `placeholder:"URL" help:"Run the command in the executor at this ws:// or wss:// URL. Without it the command runs on this machine, in an executor of its own."`
-	TokenFile string   `placeholder:"PATH" complete:"file" help:"Present the token in this file to the executor at --url."`
-	TTY       bool     `short:"t" help:"Give the command a terminal of the size and type of this one. Without a terminal here it has 24 rows and 80 columns."`
-	Env       []string `short:"e" sep:"none" placeholder:"NAME[=VALUE]" help:"Set a variable in the environment of the command, to our own value if none is given. May be given more than once; other variables are inherited from the executor."`
-	CWD       string   `name:"cwd" placeholder:"DIR" complete:"dir" help:"Run the command in this directory. The default is this one, or the executor's own with --url."`
-	JSON      bool     `name:"json" help:"Print what happens as JSON objects, one a line, in place of the output."`
+	URL         string   `placeholder:"URL" help:"Run the command in the executor at this ws:// or wss:// URL. Without it the command runs on this machine, in an executor of its own."`
+	TokenFile   string   `placeholder:"PATH" complete:"file" help:"Present the token in this file to the executor at --url."`
+	TTY         bool     `short:"t" help:"Give the command a terminal of the size and type of this one. Without a terminal here it has 24 rows and 80 columns."`
+	Interactive bool     `short:"i" help:"Do nothing, for those used to other programs: standard input always goes to the command."`
+	Env         []string `short:"e" sep:"none" placeholder:"NAME[=VALUE]" help:"Set a variable in the environment of the command, to our own value if none is given. May be given more than once; other variables are inherited from the executor."`
+	CWD         string   `name:"cwd" placeholder:"DIR" complete:"dir" help:"Run the command in this directory. The default is this one, or the executor's own with --url."`
+	JSON        bool     `name:"json" help:"Print what happens as JSON objects, one a line, in place of the output."`
 
 	Timeout        duration  `group:"limits" placeholder:"TIME" help:"Kill the command and what it has started when it has not ended after this time (default never)."`
 	IdleTimeout    duration  `group:"limits" placeholder:"TIME" help:"Kill them when there was neither output nor input for this time (default never)."`
-	LimitMemory    byteLimit `group:"limits" placeholder:"SIZE" help:"Bound the memory of the command and all that it starts together (default no limit). Sizes are bytes, or have a unit as 256MiB."`
+	LimitMemory    byteLimit `group:"limits" placeholder:"SIZE" help:"Bound the memory of the command and all that it starts together (default no limit). Sizes are bytes, or have a unit as 256MiB (256M is the same)."`
 	LimitCPU       count     `group:"limits" name:"limit-cpu" placeholder:"SECONDS" help:"Bound the processor time of each program (default no limit)."`
 	LimitProcesses count     `group:"limits" placeholder:"N" help:"Bound how many processes and threads there may be (default no limit)."`
 	LimitOpenFiles count     `group:"limits" placeholder:"N" help:"Bound how many files each program may have open (default no limit)."`
@@ -78,6 +79,11 @@ func (c *runCommand) Run(log *logFlags) error {
 	if c.TokenFile != "" && c.URL == "" {
 		return &runError{exitRunFailed, errors.New("--token-file needs --url")}
 	}
+	if c.URL != "" {
+		if err := checkURL(c.URL); err != nil {
+			return &runError{exitRunFailed, err}
+		}
+	}
 	r := newRunner(c)
 	if c.TTY {
 		// Before the signals are caught: who waits for the foreground can be ended.
@@ -98,6 +104,9 @@ func (c *runCommand) Run(log *logFlags) error {
 		r.connect = func(ctx context.Context) (client.Executor, error) { return c.dial(ctx, r.notice.changed) }
 	}
 	status, err := r.run()
+	if err != nil {
+		r.terminal.freshLine()
+	}
 	switch {
 	case err == nil && status == 0:
 		return nil
@@ -119,5 +128,6 @@ func (c *runCommand) dial(ctx context.Context, onConnection func(error)) (client
 		}
 		options.BearerToken = string(bytes.TrimSpace(token))
 	}
-	return client.Dial(ctx, c.URL, options)
+	executor, err := client.Dial(ctx, c.URL, options)
+	return executor, tokenHint(err, c.TokenFile)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -21,7 +22,7 @@ type byteLimit uint64
 func (l *byteLimit) UnmarshalText(text []byte) error {
 	var bytes size
 	if bytes.UnmarshalText(text) != nil || bytes == 0 {
-		return errors.New("expected a positive number of bytes such as 65536, 512KiB, 256MiB or 4GiB")
+		return errors.New("expected a positive number of bytes such as 65536, 512KiB, 256MiB or 4GiB; K, M and G mean the same")
 	}
 	*l = byteLimit(bytes)
 	return nil
@@ -74,6 +75,41 @@ func (c *runCommand) extra(info *protocol.EnvironmentInfo, size *protocol.Termin
 		return nil, nil
 	}
 	return extra, nil
+}
+
+// limitHint names the flags that ask for what can't be enforced, as far as the
+// executor's text tells which limit that is, and who knows why.
+func (c *runCommand) limitHint(extra *protocol.StartExtra, text string) string {
+	if extra == nil || extra.Limits == nil {
+		return ""
+	}
+	var asked, meant []string
+	for _, limit := range []struct {
+		flag, word string
+		asked      bool
+	}{
+		{"--limit-memory", "memory", extra.Limits.MemoryBytes != nil},
+		{"--limit-cpu", "processor time", extra.Limits.CPUSeconds != nil},
+		{"--limit-processes", "processes", extra.Limits.Processes != nil},
+		{"--limit-open-files", "open files", extra.Limits.OpenFiles != nil},
+		{"--limit-file-size", "bytes", extra.Limits.FileBytes != nil},
+	} {
+		if !limit.asked {
+			continue
+		}
+		asked = append(asked, limit.flag)
+		if what, _, _ := strings.Cut(text, " can't be enforced"); strings.Contains(what, limit.word) {
+			meant = append(meant, limit.flag)
+		}
+	}
+	if meant == nil {
+		meant = asked
+	}
+	where := "here"
+	if c.URL != "" {
+		where = "on the executor's host"
+	}
+	return fmt.Sprintf(" (asked for by %s; `airlock doctor` %s tells what can be had)", strings.Join(meant, ", "), where)
 }
 
 const mostMilliseconds = uint64(limits.ProcessTimeout / time.Millisecond)

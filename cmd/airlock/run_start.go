@@ -116,22 +116,28 @@ func (c *runCommand) directory(info *protocol.EnvironmentInfo) (protocol.PathURI
 
 // startFailure gives a refused start the exit status that shells use. The
 // executor does not tell a missing directory from a missing program.
-func startFailure(name string, dir protocol.PathURI, err error) (int, error) {
+func (c *runCommand) startFailure(params *protocol.StartParams, err error) (int, error) {
 	status := exitRunFailed
+	hint := ""
 	if refusal, ok := errors.AsType[*protocol.Error](err); ok {
 		switch refusal.Kind() {
 		case protocol.KindSpawnNotFound:
 			status = exitNotFound
+			if c.CWD != "" && c.URL != "" { // else the directory is known to be there
+				hint = "; the program is not there, or the working directory (--cwd) is not: the executor does not tell which"
+			}
 		case protocol.KindSpawnPermissionDenied, protocol.KindSpawnFailed:
 			status = exitCannotExecute
+		case protocol.KindLimitUnavailable:
+			hint = c.limitHint(params.Airlock, err.Error())
 		default: // refused before the command was looked at
 		}
 	}
-	place, nativeErr := dir.Native()
+	place, nativeErr := params.CWD.Native()
 	if nativeErr != nil { // the executor has another system
-		place = dir.String()
+		place = params.CWD.String()
 	}
-	return status, fmt.Errorf("cannot start %q in %s: %w", name, place, err)
+	return status, fmt.Errorf("cannot start %q in %s: %w%s", params.Argv[0], place, err, hint)
 }
 
 // isNull tells whether a file is the null device.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/airlock-exec/airlock/client"
+	"github.com/airlock-exec/airlock/internal/transport"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -212,7 +213,8 @@ func TestLost(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("%w: %w", client.ErrSessionLost, errTakenOver), "another client has taken the command over"},
+		{fmt.Errorf("%w: %w: unknown session id 1234", client.ErrSessionLost, transport.ErrTakenOver), "another client has taken the command over"},
+		{fmt.Errorf("%w: %w", client.ErrSessionLost, transport.ErrEnded), "whoever runs the executor has ended the session"},
 		{fmt.Errorf("%w: unknown session id 1234", client.ErrSessionLost), "the command is gone: the executor has been restarted"},
 		{client.ErrDisconnected, "the command is lost"},
 		{errors.New("else"), "following the command: else"},

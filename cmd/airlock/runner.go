@@ -8,10 +8,12 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 
 	"github.com/airlock-exec/airlock/client"
+	"github.com/airlock-exec/airlock/internal/transport"
 )
 
 // runner runs one command and passes on what goes in and out.
@@ -35,6 +37,7 @@ type runner struct {
 	gaveUp   chan struct{} // the user does not want to wait for a connection
 
 	interrupted bool        // the first interrupt has gone to the command
+	hint        *time.Timer // says what a second one does; nil before the first
 	halted      atomic.Bool // the command has been stopped
 }
 
@@ -61,6 +64,7 @@ func (r *runner) run() (int, error) {
 	defer r.close()
 	defer r.release() // should anything hang from here on, signals help
 	defer r.terminal.restore()
+	defer r.stopHint()
 
 	done := make(chan outcome, 1)
 	go r.guarded(func() {
@@ -115,7 +119,7 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 	r.process.Store(process)
 	close(r.started)
 	if err != nil {
-		return startFailure(params.Argv[0], params.CWD, err)
+		return r.command.startFailure(params, err)
 	}
 	if err := r.terminal.take(); err != nil {
 		r.kill()
@@ -123,7 +127,7 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 	}
 	if params.TTY || params.PipeStdin {
 		// A read of standard input can't be ended, so nobody waits for this.
-		go r.guarded(func() { forwardInput(ctx, process, r.input(), params.TTY, &r.terminal) })
+		go r.guarded(func() { _ = forwardInput(ctx, process, r.input(), params.TTY, &r.terminal) })
 	}
 	if params.Airlock != nil && params.Airlock.TerminalSize != nil {
 		go r.guarded(func() { r.keepSize(ctx, process, *params.Airlock.TerminalSize) })
@@ -189,8 +193,10 @@ func (r *runner) unwritten(ctx context.Context, err error) (int, error) {
 // lost says what it means that a command can't be followed any further.
 func lost(err error) error {
 	switch {
-	case errors.Is(err, errTakenOver):
-		return fmt.Errorf("another client has taken the command over, and follows it from here on: %w", err)
+	case errors.Is(err, transport.ErrTakenOver):
+		return errors.New("another client has taken the command over, and follows it from here on")
+	case errors.Is(err, transport.ErrEnded):
+		return errors.New("whoever runs the executor has ended the session, and the command with it")
 	case errors.Is(err, client.ErrSessionLost):
 		// The rest of the error names the session, which is a secret.
 		return fmt.Errorf("the command is gone: the executor has been restarted, "+

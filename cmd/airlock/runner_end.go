@@ -5,12 +5,8 @@ import (
 	"fmt"
 
 	"github.com/airlock-exec/airlock/client"
-	"github.com/airlock-exec/airlock/internal/transport"
 	"github.com/airlock-exec/airlock/protocol"
 )
-
-// errTakenOver is why a session is lost that another client has taken.
-var errTakenOver = transport.ErrTakenOver
 
 // ending is what is known of how a command has ended.
 type ending struct {

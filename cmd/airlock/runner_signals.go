@@ -83,7 +83,10 @@ func (r *runner) react(sig os.Signal) bool {
 	case interrupts:
 		again := r.interrupted
 		r.interrupted = true
-		return !again && r.interrupt()
+		if again || !r.interrupt() {
+			return false
+		}
+		r.startHint()
 	case resizes:
 		if r.command.TTY {
 			r.lookAtSize()
@@ -137,6 +140,29 @@ func (r *runner) interrupt() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), signalTimeout)
 	defer cancel()
 	return process.Signal(ctx, protocol.SignalInterrupt) == nil
+}
+
+// hintDelay is how long a command may take to end by an interrupt before the user
+// is told of the second one.
+const hintDelay = 2 * time.Second
+
+// startHint has the user told what a second interrupt does, if the command is still
+// there by then. One with a terminal has the key itself.
+func (r *runner) startHint() {
+	if r.command.TTY {
+		return
+	}
+	r.hint = time.AfterFunc(hintDelay, func() {
+		if r.exited.Load() == nil {
+			fmt.Fprintln(&r.terminal, "airlock: the command has got the interrupt, and goes on; a second one (Ctrl-C) ends it")
+		}
+	})
+}
+
+func (r *runner) stopHint() {
+	if r.hint != nil {
+		r.hint.Stop()
+	}
 }
 
 var errNotRunning = errors.New("it is not running")

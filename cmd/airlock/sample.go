@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/airlock-exec/airlock/client"
@@ -29,6 +30,7 @@ type sampleRow struct {
 	Session    string   `json:"session"` // the beginning of its id
 	ClientName string   `json:"clientName"`
 	Attached   bool     `json:"attached"`
+	Executor   int      `json:"executorPid"`
 	ProcessID  string   `json:"processId,omitzero"`
 	PID        int      `json:"pid,omitzero"`
 	Argv       []string `json:"argv,omitzero"`
@@ -97,17 +99,7 @@ func (s *sampler) look(ctx context.Context, stderr io.Writer) error {
 
 // connect asks the executors for their sessions, and looks for new executors.
 func (s *sampler) connect(ctx context.Context, stderr io.Writer) error {
-	var lost error
-	s.all = slices.DeleteFunc(s.all, func(o *operated) bool {
-		ctx, cancel := context.WithTimeout(ctx, controlTimeout)
-		defer cancel()
-		err := o.refresh(ctx)
-		if err != nil {
-			lost = err
-			_ = o.control.Close()
-		}
-		return err != nil
-	})
+	lost := s.refresh(ctx)
 	known := func(socket string) bool {
 		return slices.ContainsFunc(s.all, func(o *operated) bool { return o.socket == socket })
 	}
@@ -120,19 +112,36 @@ func (s *sampler) connect(ctx context.Context, stderr io.Writer) error {
 		return err
 	case s.flags.ControlSocket == "":
 		sockets, _ := client.ControlSockets() // what can't be looked at has been told
-		for _, socket := range sockets {
-			if known(socket) {
-				continue
-			}
-			if o, err := operate(ctx, socket); err == nil {
-				s.all = append(s.all, o)
-			}
-		}
+		more, _ := operateAll(ctx, slices.DeleteFunc(sockets, known))
+		s.all = append(s.all, more...)
 	}
 	if len(s.all) == 0 {
 		return cmp.Or(lost, errors.New("the executor has ended"))
 	}
 	return nil
+}
+
+// refresh asks all executors for their sessions again, at the same time, and drops
+// those that do not answer. The error is of one of them.
+func (s *sampler) refresh(ctx context.Context) error {
+	faults := make([]error, len(s.all))
+	var asking sync.WaitGroup
+	for i, o := range s.all {
+		asking.Go(func() { faults[i] = o.refresh(ctx) })
+	}
+	asking.Wait()
+	var lost error
+	kept := s.all[:0]
+	for i, o := range s.all {
+		if faults[i] == nil {
+			kept = append(kept, o)
+			continue
+		}
+		lost = faults[i]
+		_ = o.control.Close()
+	}
+	s.all = kept
+	return lost
 }
 
 // session returns the rows of a session.
@@ -141,7 +150,7 @@ func (s *sampler) session(ctx context.Context, o *operated, info protocol.Sessio
 	if err != nil {
 		return nil, err
 	}
-	of := sampleRow{Session: short(info.SessionID), ClientName: info.ClientName, Attached: info.Attached}
+	of := sampleRow{Executor: o.about.PID, Session: short(info.SessionID), ClientName: info.ClientName, Attached: info.Attached}
 	var rows []sampleRow
 	for i := range processes {
 		p := &processes[i]
@@ -184,11 +193,19 @@ func (r *sampleRow) rate(before, now counters) {
 // being waited for do not count any more.
 func grown(before, now uint64) uint64 { return now - min(before, now) }
 
-// lines returns the sample as a table.
+// lines returns the sample as a table. Where there are several executors a column
+// tells which one it is: what uses most comes first, whose ever it is.
 func (s *sample) lines(columns int) []string {
 	t := table{
 		heading: []string{"CPU", "MEM", "OUT/s", "SESSION", "CLIENT", "PROCESS", "PID", "AGE", "COMMAND"},
 		right:   []bool{0: true, 1: true, 2: true, 6: true, 7: true},
+	}
+	add := func(_ int, cells ...string) { t.add(cells...) }
+	if s.Executors > 1 {
+		const at = 3 // before the session
+		t.heading = slices.Insert(t.heading, at, "EXECUTOR")
+		t.right = slices.Insert(t.right, at, true)
+		add = func(executor int, cells ...string) { t.add(slices.Insert(cells, at, strconv.Itoa(executor))...) }
 	}
 	var cpu, output float64
 	var memory uint64
@@ -198,7 +215,7 @@ func (s *sample) lines(columns int) []string {
 		cpu, output, memory = cpu+r.CPUPercent, output+r.OutputRate, memory+r.Memory
 		session, name := r.Session, cut(printable(r.ClientName), maxIDWidth)
 		if r.ProcessID == "" {
-			t.add("", "", "", session, name, "", "", "", "")
+			add(r.Executor, "", "", "", session, name, "", "", "", "")
 			continue
 		}
 		running++
@@ -206,7 +223,7 @@ func (s *sample) lines(columns int) []string {
 		if r.PID != 0 {
 			pid = strconv.Itoa(r.PID)
 		}
-		t.add(percent(r.CPUPercent), bytesText(r.Memory), bytesText(uint64(r.OutputRate)), session, name,
+		add(r.Executor, percent(r.CPUPercent), bytesText(r.Memory), bytesText(uint64(r.OutputRate)), session, name,
 			cut(printable(r.ProcessID), maxIDWidth), pid, since(r.StartedMs), r.command)
 	}
 	summary := fmt.Sprintf("%s, %s (%d attached), %s: CPU %s, memory %s, output %s/s",

@@ -22,9 +22,9 @@ import (
 // serveCommand is `airlock serve`. Its flags down to the authentication are
 // those of the Codex exec-server.
 type serveCommand struct {
-	Listen             string `default:"ws://127.0.0.1:0" placeholder:"URL" help:"Serve at ws://IP:PORT, or on stdio (default ${default}). Port 0 takes any free port; the URL to connect to is printed on standard output."`
-	ControlSocket      string `default:"auto" placeholder:"PATH" complete:"file" help:"Make the Unix socket for airlock ps, attach, kill and top at this path (default ${default}). Its folder must be closed to everybody but this user. With auto it is where those commands look; off means none."`
-	ConcurrentRequests count  `default:"1" placeholder:"COUNT" help:"Handle this many requests of a connection at the same time (default ${default})."`
+	Listen             string    `default:"ws://127.0.0.1:0" placeholder:"URL" help:"Serve at ws://IP:PORT, or on stdio (default ${default}). Port 0 takes any free port; the URL to connect to is printed on standard output."`
+	ControlSocket      string    `default:"auto" placeholder:"PATH" complete:"file" help:"Make the Unix socket for airlock ps, attach, kill and top at this path (default ${default}). Its folder must be closed to everybody but this user; one that is not there yet is made so (mode 0700). With auto it is where those commands look; off means none."`
+	ConcurrentRequests peerCount `default:"1" placeholder:"COUNT" help:"Handle this many requests of a connection at the same time (default ${default})."`
 
 	WSAuth                *string  `enum:"capability-token,signed-bearer-token" group:"auth" placeholder:"MODE" help:"Demand a capability-token or a signed-bearer-token of clients."`
 	WSTokenFile           string   `group:"auth" placeholder:"PATH" complete:"file" help:"Read the capability token from this file."`
@@ -215,7 +215,7 @@ func soon(do func()) {
 
 func (c *serveCommand) newExecutor(logger *slog.Logger) *server.Server {
 	return server.New(server.Config{
-		ConcurrentRequests: c.ConcurrentRequests.atMost(limits.ConcurrentRequests),
+		ConcurrentRequests: count(c.ConcurrentRequests).atMost(limits.ConcurrentRequests),
 		SessionTTL:         time.Duration(c.SessionTTL),
 		ProcessRetention:   time.Duration(c.ProcessRetention),
 		MaxSessions:        c.MaxSessions.int(),

@@ -25,7 +25,7 @@ func parseTarget(text string) (target, error) {
 	switch {
 	case session == "" || strings.Trim(t.session, "0123456789abcdef-") != "":
 		return target{}, fmt.Errorf("%q: expected SESSION or SESSION/PROCESS, with the beginning of a session's id, "+
-			"as `airlock ps` shows it", text)
+			"which is hexadecimal (0-9 and a-f), as `airlock ps` shows it", text)
 	case hasProcess && process == "":
 		return target{}, fmt.Errorf("%q: the process is missing behind the slash", text)
 	}

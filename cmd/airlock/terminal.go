@@ -30,6 +30,7 @@ type terminal struct {
 	mode  terminalMode  // guarded by mu
 	saved *term.State   // guarded by mu; what give puts back
 	modes terminalModes // guarded by mu; what the command has made of the screen
+	fresh string        // guarded by mu; what begins a line, once it is restored
 }
 
 // terminalMode is who has the use of the terminal.
@@ -135,6 +136,7 @@ func (t *terminal) putBack(mode terminalMode) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.mode == taken && inForeground(t.keyboard) {
+		t.fresh = t.modes.freshLine()
 		t.control(t.modes.undo())
 		_ = term.Restore(int(t.keyboard.Fd()), t.saved)
 	}
@@ -202,6 +204,17 @@ func (t *terminal) showing(output []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.modes.note(output)
+}
+
+// freshLine has what is written next to standard error begin a line of its own below
+// what the command has shown, if the terminal has been restored.
+func (t *terminal) freshLine() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mode == restored && term.IsTerminal(int(os.Stderr.Fd())) {
+		t.control(t.fresh)
+	}
+	t.fresh = ""
 }
 
 // keep has the screen stay as the command has left it.

@@ -20,6 +20,12 @@ type terminalModes struct {
 	region       bool  // not all lines scroll
 	attributes   bool  // text has colours or the like
 	cursorShaped bool
+
+	// Of the usual screen: the cursor has been put somewhere, so that there may be
+	// text below it; and it is not at the beginning of a line.
+	moved, midline bool
+
+	sequences bool // there were any
 }
 
 // sequenceState is where in a sequence the output is.
@@ -57,10 +63,17 @@ func (m *terminalModes) note(output []byte) {
 	for len(output) > 0 {
 		if m.state == inText {
 			start := bytes.IndexByte(output, escape)
+			text := output
+			if start >= 0 {
+				text = output[:start]
+			}
+			if len(text) > 0 && !m.alternate() {
+				m.midline = text[len(text)-1] != '\n' && text[len(text)-1] != '\r'
+			}
 			if start < 0 {
 				return
 			}
-			m.state, output = afterEscape, output[start+1:]
+			m.state, m.sequences, output = afterEscape, true, output[start+1:]
 			continue
 		}
 		c := output[0]
@@ -94,7 +107,7 @@ func (m *terminalModes) escaped(c byte) {
 	case '>':
 		m.keypad = false
 	case 'c': // everything anew
-		*m = terminalModes{sequence: m.sequence}
+		*m = terminalModes{sequence: m.sequence, sequences: true}
 	}
 }
 
@@ -110,6 +123,8 @@ func (m *terminalModes) controlled(parameters string, final byte) {
 				m.setMode(number, final == 'h')
 			}
 		}
+	case 'H', 'f', 'd':
+		m.moved = m.moved || !m.alternate()
 	case 'm':
 		if keys, other := strings.CutPrefix(parameters, ">4"); other {
 			m.otherKeys = keys != "" && keys != ";" && keys != ";0"
@@ -144,8 +159,26 @@ func (m *terminalModes) setMode(mode int, set bool) {
 	}
 }
 
+// alternate tells whether the alternate screen is shown.
+func (m *terminalModes) alternate() bool {
+	return slices.ContainsFunc(m.changed, func(mode int) bool { return mode == 47 || mode == 1047 || mode == 1049 })
+}
+
+// freshLine returns what begins a new line below everything on the usual screen.
+func (m *terminalModes) freshLine() string {
+	switch {
+	case m.moved:
+		return "\x1b[999;1H\r\n"
+	case m.midline:
+		return "\r\n"
+	}
+	return ""
+}
+
 // forget leaves everything as it is.
-func (m *terminalModes) forget() { *m = terminalModes{} }
+func (m *terminalModes) forget() {
+	*m = terminalModes{moved: m.moved, midline: m.midline, sequences: m.sequences}
+}
 
 // undo returns what makes the terminal as usual.
 func (m *terminalModes) undo() string {

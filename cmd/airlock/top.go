@@ -30,7 +30,7 @@ const minInterval = 100 * time.Millisecond
 
 // Help is printed between the summary and the flags.
 func (*topCommand) Help() string {
-	return `Each line is a process with all that it has started, or a session without one; what uses most of the processors comes first. CPU is in percent of one processor, MEM the resident memory, where what is shared counts each time, OUT what was written in a second.
+	return `Each line is a process with all that it has started, or a session without one; what uses most of the processors comes first. CPU is in percent of one processor, MEM the resident memory, where what is shared counts each time, OUT what was written in a second. Where there are several executors, EXECUTOR is the process id of the one that it runs in.
 
 On a terminal, the table stays up to date until q or Ctrl-C is pressed.`
 }
@@ -180,6 +180,6 @@ func printSample(w io.Writer, s *sample) error {
 	if err != nil {
 		return fmt.Errorf("encoding the table: %w", err)
 	}
-	_, err = w.Write(append(line, '\n'))
+	_, err = w.Write(append(printableJSON(line), '\n'))
 	return err
 }

@@ -18,11 +18,27 @@ type count uint64
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (c *count) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(strings.TrimPrefix(string(text), "+"), 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("expected a whole number, of at most %d", uint64(math.MaxUint64))
+	case err != nil || n == 0:
+		return errors.New("expected a whole number of 1 or more")
+	}
+	*c = count(n)
+	return nil
+}
+
+// peerCount is a [count] of a flag that the Codex exec-server has, too.
+type peerCount count
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (c *peerCount) UnmarshalText(text []byte) error {
 	n, err := parseUint(string(text))
 	if err == nil && n == 0 {
 		err = errors.New("number would be zero for non-zero type")
 	}
-	*c = count(n)
+	*c = peerCount(n)
 	return err
 }
 
@@ -86,16 +102,20 @@ func (d duration) String() string {
 // size is a number of bytes.
 type size int64
 
-// units of [size], largest first.
+// units of [size], largest first, and their short names, which mean the same as
+// with systemd and docker.
 var units = []struct {
-	name  string
-	bytes int64
-}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"", 1}}
+	name, short string
+	bytes       int64
+}{{"GiB", "G", 1 << 30}, {"MiB", "M", 1 << 20}, {"KiB", "K", 1 << 10}, {"", "", 1}}
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (s *size) UnmarshalText(text []byte) error {
 	for _, unit := range units {
 		digits, ok := strings.CutSuffix(string(text), unit.name)
+		if !ok {
+			digits, ok = strings.CutSuffix(string(text), unit.short)
+		}
 		if !ok {
 			continue
 		}
@@ -106,7 +126,7 @@ func (s *size) UnmarshalText(text []byte) error {
 		*s = size(int64(n) * unit.bytes)
 		return nil
 	}
-	return errors.New("expected a number of bytes such as 0, 65536, 512KiB, 256MiB or 4GiB")
+	return errors.New("expected a number of bytes such as 0, 65536, 512KiB, 256MiB or 4GiB; K, M and G mean the same")
 }
 
 // String returns the shortest text that UnmarshalText reads.
@@ -167,12 +187,17 @@ func (stringMapper) Decode(ctx *kong.DecodeContext, target reflect.Value) error 
 
 // popText takes the next word of the command line.
 func popText(ctx *kong.DecodeContext) (string, error) {
-	if ctx.Scan.Peek().IsEOL() {
+	switch next := ctx.Scan.Peek(); {
+	case next.IsEOL():
 		return "", errors.New("a value is missing")
+	case !next.IsValue() && !isNegative(next.String()):
+		return "", fmt.Errorf("a value is missing before %s; one that begins with a hyphen is given as --%s=VALUE",
+			next, ctx.Value.Name)
 	}
-	token, err := ctx.Scan.PopValue("string")
-	if err != nil {
-		return "", err
-	}
-	return token.String(), nil
+	return ctx.Scan.Pop().String(), nil
+}
+
+// isNegative tells negative numbers from flags: no flag is a digit.
+func isNegative(word string) bool {
+	return len(word) > 1 && word[0] == '-' && word[1] >= '0' && word[1] <= '9'
 }

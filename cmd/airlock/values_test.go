@@ -13,6 +13,7 @@ import (
 func TestValues(t *testing.T) {
 	t.Parallel()
 	const (
+		whole   = "expected a whole number of 1 or more"
 		zero    = "number would be zero for non-zero type"
 		digit   = "invalid digit found in string"
 		large   = "number too large to fit in target type"
@@ -24,19 +25,32 @@ func TestValues(t *testing.T) {
 		text   string
 		err    string
 	}{
+		{new(peerCount), "1", ""},
+		{new(peerCount), "+12", ""},
+		{new(peerCount), "18446744073709551615", ""},
+		{new(peerCount), "0", zero},
+		{new(peerCount), "000", zero},
+		{new(peerCount), "", nothing},
+		{new(peerCount), "abc", digit},
+		{new(peerCount), "-1", digit},
+		{new(peerCount), "++1", digit},
+		{new(peerCount), "1_000", digit},
+		{new(peerCount), "0x10", digit},
+		{new(peerCount), " 1", digit},
+		{new(peerCount), "18446744073709551616", large},
 		{new(count), "1", ""},
 		{new(count), "+12", ""},
 		{new(count), "18446744073709551615", ""},
-		{new(count), "0", zero},
-		{new(count), "000", zero},
-		{new(count), "", nothing},
-		{new(count), "abc", digit},
-		{new(count), "-1", digit},
-		{new(count), "++1", digit},
-		{new(count), "1_000", digit},
-		{new(count), "0x10", digit},
-		{new(count), " 1", digit},
-		{new(count), "18446744073709551616", large},
+		{new(count), "0", whole},
+		{new(count), "000", whole},
+		{new(count), "", whole},
+		{new(count), "abc", whole},
+		{new(count), "-1", whole},
+		{new(count), "++1", whole},
+		{new(count), "1_000", whole},
+		{new(count), "0x10", whole},
+		{new(count), " 1", whole},
+		{new(count), "18446744073709551616", "expected a whole number, of at most 18446744073709551615"},
 		{new(seconds), "0", ""},
 		{new(seconds), "1.5", digit},
 		{new(duration), "1ms", ""},
@@ -129,7 +143,13 @@ func TestSize(t *testing.T) {
 			t.Errorf("%s is read back as %v, %v", s, again, err)
 		}
 	}
-	for _, text := range []string{"", "-1", "MiB", "1.5GiB", "1MB", "1 MiB", "1mib", "9223372036854775808", "9000000000GiB"} {
+	for text, want := range map[string]int64{"512M": 512 << 20, "1G": 1 << 30, "64K": 64 << 10} {
+		var s size
+		if err := s.UnmarshalText([]byte(text)); err != nil || int64(s) != want {
+			t.Errorf("%s is read as %d, %v", text, s, err)
+		}
+	}
+	for _, text := range []string{"", "-1", "MiB", "M", "1MK", "9000000000G", "1.5GiB", "1MB", "1 MiB", "1mib", "9223372036854775808", "9000000000GiB"} {
 		if err := new(size).UnmarshalText([]byte(text)); err == nil || !strings.Contains(err.Error(), "256MiB") {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -65,14 +65,48 @@ func checkFolder(folder *os.File, dir string, uid int) error {
 		return fmt.Errorf("looking at the folder of the control socket: %w", err)
 	}
 	if owner := ownerOf(info); owner != uid {
-		return fmt.Errorf("%s, the folder of the control socket, belongs to user %d, not to %d: "+
-			"remove it, or choose another place with --control-socket", dir, owner, uid)
+		return fmt.Errorf("%s, the folder of the control socket, belongs to user %d, not to %d: %s",
+			dir, owner, uid, otherPlace(info, dir, uid))
 	}
-	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+	mode := info.Mode().Perm()
+	switch {
+	case mode&0o077 == 0:
+		return nil
+	case isMadeByUs(info, dir, uid):
 		return fmt.Errorf("%s, the folder of the control socket, is open to others (mode %04o): "+
 			"run `chmod 700 %s`, or choose another place with --control-socket", dir, mode, dir)
 	}
-	return nil
+	return fmt.Errorf("%s, the folder of the control socket, is open to others (mode %04o): %s", dir, mode, otherPlace(info, dir, uid))
+}
+
+// isMadeByUs tells the folders that we make by default from those that others may
+// need to be as they are.
+func isMadeByUs(info os.FileInfo, dir string, uid int) bool {
+	name := filepath.Base(dir)
+	return (name == "airlock" || name == "airlock-"+strconv.Itoa(uid)) && info.Mode()&os.ModeSticky == 0 && !isHere(info)
+}
+
+// isHere tells the working directory.
+func isHere(info os.FileInfo) bool {
+	here, err := os.Stat(".")
+	return err != nil || os.SameFile(here, info)
+}
+
+// otherPlace advises how to find a place, without any harm to a folder that is there.
+func otherPlace(info os.FileInfo, dir string, uid int) string {
+	text := "choose another place with --control-socket. A folder that is not there yet is made, and closed to others"
+	owner := ownerOf(info)
+	safe := owner == uid || owner == 0 && info.Mode()&os.ModeSticky != 0 // nobody else can move what is made there
+	if !safe || unix.Access(dir, unix.W_OK) != nil {
+		return text
+	}
+	for _, more := range []string{"", "-2", "-3"} {
+		proposed := filepath.Join(dir, "airlock-"+strconv.Itoa(uid)+more)
+		if _, err := os.Lstat(proposed); errors.Is(err, os.ErrNotExist) {
+			return text + ": --control-socket " + filepath.Join(proposed, "control.sock")
+		}
+	}
+	return text
 }
 
 // openNoFollow opens a folder; a symbolic link to one is none.
@@ -80,7 +114,7 @@ func openNoFollow(dir string) (*os.File, error) {
 	folder, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		return nil, fmt.Errorf("%s, where the folder of the control socket should be, is something else, "+
-			"or a symbolic link: remove it, or choose another place with --control-socket", dir)
+			"or a symbolic link: choose another place with --control-socket, or what the link leads to", dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the folder of the control socket: %w", err)

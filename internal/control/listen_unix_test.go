@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -151,7 +152,7 @@ func TestListenRefuses(t *testing.T) {
 		{"open to others", func(t *testing.T, dir string) string {
 			must(t, os.Mkdir(dir, 0o700), os.Chmod(dir, 0o755))
 			return dir + "/s"
-		}, "open to others (mode 0755): run `chmod 700 "},
+		}, "open to others (mode 0755): choose another place with --control-socket. "},
 		{"writable by a group", func(t *testing.T, dir string) string {
 			must(t, os.Mkdir(dir, 0o700), os.Chmod(dir, 0o720))
 			return dir + "/s"
@@ -159,11 +160,11 @@ func TestListenRefuses(t *testing.T) {
 		{"sticky", func(t *testing.T, dir string) string {
 			must(t, os.Mkdir(dir, 0o700), os.Chmod(dir, 0o777|fs.ModeSticky))
 			return dir + "/s"
-		}, "open to others (mode 0777)"},
+		}, "/airlock-" + strconv.Itoa(os.Geteuid()) + "/control.sock"},
 		{"link to a folder", func(t *testing.T, dir string) string {
 			must(t, os.Mkdir(dir+"-real", 0o700), os.Symlink(dir+"-real", dir))
 			return dir + "/s"
-		}, "is something else, or a symbolic link: remove it"},
+		}, "is something else, or a symbolic link: choose another place"},
 		{"file for a folder", func(t *testing.T, dir string) string {
 			must(t, os.WriteFile(dir, nil, 0o600))
 			return dir + "/s"
@@ -175,7 +176,7 @@ func TestListenRefuses(t *testing.T) {
 			}
 			must(t, os.Mkdir(dir, 0o700), os.Chown(dir, 65534, 65534))
 			return dir + "/s"
-		}, "belongs to user 65534, not to 0: remove it"},
+		}, "belongs to user 65534, not to 0: choose another place"},
 		{"a file", func(t *testing.T, dir string) string {
 			must(t, os.Mkdir(dir, 0o700), os.WriteFile(dir+"/s", nil, 0o600))
 			return dir + "/s"
