@@ -56,7 +56,7 @@ func TestResize(t *testing.T) {
 
 func TestSendSignal(t *testing.T) {
 	executors(t, func(t *testing.T, e client.Executor) {
-		p := startAsking(t, e, "p", `trap 'echo got; exit 9' USR2; echo ready; while :; do read x; done </dev/zero`, false, nil)
+		p := startAsking(t, e, "p", `trap 'echo got; exit 9' USR2; echo ready; while :; do sleep 0.01; done`, false, nil)
 		await(t, p, "ready\n")
 		if delivered, err := p.SendSignal(t.Context(), protocol.SignalUSR2); !delivered || err != nil {
 			t.Errorf("delivered %v, %v", delivered, err)
