@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"github.com/airlock-exec/airlock/internal/control"
+	"github.com/airlock-exec/airlock/internal/spawn/tree"
 	"github.com/airlock-exec/airlock/internal/transport"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -23,6 +24,7 @@ type ControlConfig struct {
 type ControlListener struct {
 	server *Server
 	socket *control.Listener
+	record string // by which the warden knows the socket
 }
 
 // ListenControl makes the control socket. It is served once
@@ -35,7 +37,14 @@ func (s *Server) ListenControl(config ControlConfig) (*ControlListener, error) {
 	}
 	listen := append([]string{}, config.Listen...)
 	s.listen.Store(&listen)
-	return &ControlListener{server: s, socket: socket}, nil
+	l := &ControlListener{server: s, socket: socket, record: tree.SocketRecord(socket.Path())}
+	if l.record != "" {
+		s.warden.Add(l.record)
+		s.mu.Lock()
+		s.sockets = append(s.sockets, l.record)
+		s.mu.Unlock()
+	}
+	return l, nil
 }
 
 // Path returns where the socket is.
@@ -55,7 +64,21 @@ func (l *ControlListener) Serve() error {
 }
 
 // Close removes the socket and ends the connections made there.
-func (l *ControlListener) Close() { l.socket.Close() }
+func (l *ControlListener) Close() {
+	l.socket.Close()
+	l.server.warden.Remove(l.record)
+}
+
+// forgetSockets takes the sockets off the warden's ledger: it need not wait for
+// their end, of which their listeners take care.
+func (s *Server) forgetSockets() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, record := range s.sockets {
+		s.warden.Remove(record)
+	}
+	s.sockets = nil
+}
 
 // executorInfo describes the executor to whoever runs it.
 func (s *Server) executorInfo() protocol.ExecutorInfo {

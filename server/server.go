@@ -145,8 +145,9 @@ type Server struct {
 	connections sync.WaitGroup
 	opened      atomic.Uint64 // connections, to number them in logs
 
-	mu     sync.Mutex
-	closed bool
+	mu      sync.Mutex
+	closed  bool
+	sockets []string // guarded by mu; records of control sockets
 }
 
 // ErrClosed is returned by what is asked of a closed server.
@@ -330,6 +331,7 @@ func (s *Server) Close() {
 		s.sessions.Close()
 		s.connections.Wait()
 		s.spawner.Close()
+		s.forgetSockets()
 		s.warden.Close()
 	}()
 	select {

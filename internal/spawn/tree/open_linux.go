@@ -49,6 +49,8 @@ func sweep(m Means, path string) error {
 		return sweepTop(controller1{}, path)
 	case homeMeans:
 		return sweepHome(path)
+	case socketMeans:
+		return sweepSocket(path)
 	case Walk:
 		// Soon after the death of a program the numbers of its children are
 		// still theirs.
