@@ -47,9 +47,9 @@ func (c *connection) list(_ rpc.Request, params *protocol.ListParams) rpc.Reply 
 		return rpc.Reply{Err: protocol.Errorf(protocol.CodeInvalidParams,
 			"`sessionId` can be given on the control socket only: leave it out for the processes of this session")}
 	}
-	s := c.server.sessions.Find(*params.SessionID)
-	if s == nil {
-		return rpc.Reply{Err: protocol.Errorf(protocol.CodeInvalidRequest, "unknown session id %s", *params.SessionID)}
+	s, err := c.anySession(*params.SessionID)
+	if err != nil {
+		return rpc.Reply{Err: err}
 	}
 	return rpc.Reply{Wait: func(context.Context) rpc.Reply {
 		return rpc.Reply{Result: s.Processes().List(params)}

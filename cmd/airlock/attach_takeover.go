@@ -111,9 +111,8 @@ func followSize(ctx context.Context, own *terminal, process *client.Process) (st
 		if size == nil || *size == last {
 			return
 		}
-		if last.Cols == 0 && size.Cols > 1 {
-			// A program draws anew when the size changes.
-			_ = process.Resize(ctx, size.Rows, size.Cols-1)
+		if last.Cols == 0 { // a program draws anew when the size changes
+			_ = process.Resize(ctx, size.Rows, otherWidth(size.Cols))
 		}
 		last = *size
 		_ = process.Resize(ctx, size.Rows, size.Cols) // an executor that can't is no reason to end

@@ -5,7 +5,7 @@
 // everybody else; both ends ask the kernel who is on the other one, and talk to
 // their own user only. That holds for root, too. It is never put in the place of
 // one that somebody listens at, and is gone when its executor is; what one that
-// was killed has left behind is removed by the next executor, and by [Find].
+// was killed has left behind the warden removes, or else the next executor and [Find].
 //
 // Messages are lines, as on standard input and output. When an executor ends a
 // connection it says why, by a last notification: see [ClosingError].

@@ -268,6 +268,23 @@ func TestListenAtOnce(t *testing.T) {
 	}
 }
 
+// TestOneProcess: as many executors of one process id as there may be have a socket
+// each; one more is refused.
+func TestOneProcess(t *testing.T) {
+	t.Setenv("AIRLOCK_CONTROL_DIR", filepath.Join(t.TempDir(), "c"))
+	paths := map[string]bool{}
+	for range limits.ControlNames {
+		l, _, _ := listen(t, "")
+		paths[l.Path()] = true
+	}
+	if len(paths) != limits.ControlNames {
+		t.Errorf("%d sockets", len(paths))
+	}
+	if l, err := Listen(Config{}); !errors.Is(err, errInUse) {
+		t.Errorf("one more: %v, %v", l, err)
+	}
+}
+
 // TestCloseKeepsOthers: if the path has been given to another socket meanwhile,
 // that stays.
 func TestCloseKeepsOthers(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/airlock-exec/airlock/internal/limits"
 )
 
 // pids returns the numbers in front of what carriers lists.
@@ -212,5 +214,20 @@ func TestTerminateAtOnce(t *testing.T) {
 	<-r.closed
 	if r.code != 137 || r.text(Stdout) != "ready\n" {
 		t.Errorf("exit code %d, output %q", r.code, r.text(Stdout))
+	}
+}
+
+// TestTold: lists of process ids are in order, without repeats, and bounded.
+func TestTold(t *testing.T) {
+	t.Parallel()
+	if got := told([]int{3, 1, 3, 2}); !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("got %v", got)
+	}
+	many := make([]int, limits.TerminatedPIDs+1000)
+	for i := range many {
+		many[i] = len(many) - i
+	}
+	if got := told(many); len(got) != limits.TerminatedPIDs || got[0] != 1 {
+		t.Errorf("%d ids, the first is %d", len(got), got[0])
 	}
 }
