@@ -20,13 +20,13 @@ func TestObservationCost(t *testing.T) {
 		want   time.Duration
 	}{
 		"nothing": {protocol.ReadResult{}, 0},
-		"output":  {protocol.ReadResult{Chunks: []protocol.Chunk{{Chunk: make([]byte, 60<<10)}, {Chunk: make([]byte, 4<<10)}}}, cost(64<<10)},
+		"output":  {protocol.ReadResult{Chunks: []protocol.Chunk{{Chunk: make([]byte, 60<<10)}, {Chunk: make([]byte, 4<<10)}}}, cost(64 << 10)},
 		"a gap": {protocol.ReadResult{
 			Chunks: []protocol.Chunk{{Chunk: make([]byte, 64<<10)}}, Airlock: &protocol.ReadExtra{FirstSeq: 7},
 		}, limits.OutrunFactor * cost(64<<10)},
 		"a reason": {protocol.ReadResult{
 			Chunks: []protocol.Chunk{{Chunk: make([]byte, 64<<10)}}, Exited: true, Airlock: &protocol.ReadExtra{Reason: "idle"},
-		}, cost(64<<10)},
+		}, cost(64 << 10)},
 		"closed": {protocol.ReadResult{Chunks: []protocol.Chunk{{Chunk: make([]byte, 64<<10)}}, Closed: true}, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
