@@ -280,7 +280,7 @@ func TestOneProcess(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer other.Close()
+		t.Cleanup(func() { other.Close() })
 	}
 	l, _, _ = listen(t, "")
 	if want := first + "-" + strconv.Itoa(limits.ControlNames-1) + ".sock"; l.Path() != want {
