@@ -14,8 +14,8 @@ import (
 // All output and input passes through base64, so that an implementation in
 // vector instructions pays: it takes a tenth of the time of encoding/base64.
 
-// appendBase64 appends the base64 text of data.
-func appendBase64(dst, data []byte) []byte {
+// AppendBase64 appends the base64 text of data.
+func AppendBase64(dst, data []byte) []byte {
 	size := base64.StdEncoding.EncodedLen(len(data))
 	dst = slices.Grow(dst, size)
 	fastbase64.StdEncoding.Encode(dst[len(dst):len(dst)+size], data)

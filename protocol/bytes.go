@@ -26,5 +26,5 @@ func (b *Bytes) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 
 // appendQuotedBase64 appends data as a JSON string.
 func appendQuotedBase64(dst, data []byte) []byte {
-	return append(appendBase64(append(dst, '"'), data), '"')
+	return append(AppendBase64(append(dst, '"'), data), '"')
 }

@@ -79,7 +79,7 @@ func TestBase64(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "data")
 		prefix := []byte("prefix")
-		text := appendBase64(prefix, data)[len(prefix):]
+		text := AppendBase64(prefix, data)[len(prefix):]
 		if want := base64.StdEncoding.EncodeToString(data); string(text) != want {
 			t.Fatalf("got %q, want %q", text, want)
 		}

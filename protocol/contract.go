@@ -77,7 +77,7 @@ type Failure struct {
 // or sends: first those of the dialect, then what Airlock adds, then what is for
 // the control socket.
 func Contract() []Message {
-	return append(append(dialect(), additions()...), operations()...)
+	return slices.Concat(dialect(), discovery(), files(), additions(), filesExtra(), operations())
 }
 
 func dialect() []Message {

@@ -20,6 +20,10 @@ func Decode[T any](raw []byte) (T, error) {
 	if len(raw) == 0 {
 		raw = []byte("null")
 	}
+	if decodeLong(raw, reflect.ValueOf(&v).Elem()) {
+		return v, nil
+	}
+	v = *new(T) // decodeLong may have left something
 	t := target{v: reflect.ValueOf(&v).Elem()}
 	if err := json.Unmarshal(raw, &t); err != nil {
 		var zero T

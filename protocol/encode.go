@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -12,6 +13,14 @@ import (
 // {}. It fails for strings that are not UTF-8.
 func Encode(v any) ([]byte, error) {
 	return json.Marshal(v, json.Deterministic(true))
+}
+
+// AppendEncode appends what [Encode] returns. With an error, what follows dst
+// has no meaning.
+func AppendEncode(dst []byte, v any) ([]byte, error) {
+	buffer := bytes.NewBuffer(dst)
+	err := json.MarshalWrite(buffer, v, json.Deterministic(true))
+	return buffer.Bytes(), err
 }
 
 // AppendNotification appends a whole notification. The parameters must be of a

@@ -25,8 +25,14 @@ func TestEncodeNil(t *testing.T) {
 		if got, err := Encode(test.v); err != nil || string(got) != test.want {
 			t.Errorf("%T: got %s (%v), want %s", test.v, got, err, test.want)
 		}
+		if got, err := AppendEncode([]byte("before"), test.v); err != nil || string(got) != "before"+test.want {
+			t.Errorf("%T: appended %s (%v), want %s", test.v, got, err, test.want)
+		}
 	}
 	if got, err := Encode(TerminateParams{ProcessID: "\xff"}); err == nil {
+		t.Errorf("no error for a string that is not UTF-8, but %s", got)
+	}
+	if got, err := AppendEncode(nil, TerminateParams{ProcessID: "\xff"}); err == nil {
 		t.Errorf("no error for a string that is not UTF-8, but %s", got)
 	}
 }

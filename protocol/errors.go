@@ -21,6 +21,8 @@ const (
 	CodeInvalidParams Code = -32602
 	// CodeInternal: the request was sound, but carrying it out failed.
 	CodeInternal Code = -32603
+	// CodeNotFound: there is no such file, or no such open file.
+	CodeNotFound Code = -32004
 	// CodeSessionAttached: the session is in use by another connection.
 	CodeSessionAttached Code = -32010
 )

@@ -96,7 +96,7 @@ func FuzzBytes(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again := appendBase64(nil, data); !bytes.Equal(again, text) {
+		if again := AppendBase64(nil, data); !bytes.Equal(again, text) {
 			t.Fatalf("%q becomes %q", text, again)
 		}
 	})

@@ -10,6 +10,27 @@ const (
 	MethodProcessWrite      = "process/write"
 	MethodProcessSignal     = "process/signal"
 	MethodProcessTerminate  = "process/terminate"
+
+	MethodReadFile        = "fs/readFile"
+	MethodWriteFile       = "fs/writeFile"
+	MethodOpenFile        = "fs/open"
+	MethodReadBlock       = "fs/readBlock"
+	MethodWriteBlock      = "fs/writeBlock"
+	MethodCloseFile       = "fs/close"
+	MethodCreateDirectory = "fs/createDirectory"
+	MethodGetMetadata     = "fs/getMetadata"
+	MethodCanonicalize    = "fs/canonicalize"
+	MethodReadDirectory   = "fs/readDirectory"
+	MethodWalk            = "fs/walk"
+	MethodRemove          = "fs/remove"
+	MethodCopy            = "fs/copy"
+	MethodWatchMissing    = "fs/watchMissing"
+
+	MethodHTTPRequest = "http/request"
+
+	MethodEnvironmentConfigRead = "environmentConfig/read"
+	MethodDiscoverRoots         = "capabilityRoots/discoverV1"
+	MethodDiscoverCapabilities  = "capabilities/discoverV2"
 )
 
 // NotificationInitialized is the one notification that a client may send: it
@@ -21,6 +42,9 @@ const (
 	NotificationProcessOutput = "process/output"
 	NotificationProcessExited = "process/exited"
 	NotificationProcessClosed = "process/closed"
+
+	NotificationMissingChanged = "fs/missingChanged"
+	NotificationHTTPBodyDelta  = "http/request/bodyDelta"
 )
 
 // Requests that Airlock adds to the dialect. The features in
@@ -31,7 +55,17 @@ const (
 	MethodProcessSendSignal    = "airlock/processSignal"
 	MethodProcessTerminateTree = "airlock/processTerminate"
 	MethodProcessList          = "airlock/processList"
+
+	MethodRename    = "airlock/fsRename"
+	MethodChmod     = "airlock/fsChmod"
+	MethodReadRange = "airlock/fsReadRange"
+	MethodSearch    = "airlock/fsSearch"
+	MethodWatch     = "airlock/fsWatch"
+	MethodUnwatch   = "airlock/fsUnwatch"
 )
+
+// NotificationChanged is sent by executors that have [FeatureFSWatch].
+const NotificationChanged = "airlock/fsChanged"
 
 // Requests that only a connection to the control socket may send.
 const (
@@ -71,6 +105,25 @@ const (
 	FeatureTerminate = "processTerminate"
 	// FeatureList: [MethodProcessList] is there.
 	FeatureList = "processList"
+	// FeatureFSOpenKeep: [OpenExtra.Keep] has effect.
+	FeatureFSOpenKeep = "fsOpenKeep"
+	// FeatureFSRename: [MethodRename] is there.
+	FeatureFSRename = "fsRename"
+	// FeatureFSChmod: [MethodChmod] is there.
+	FeatureFSChmod = "fsChmod"
+	// FeatureFSReadRange: [MethodReadRange] is there.
+	FeatureFSReadRange = "fsReadRange"
+	// FeatureFSSearch: [MethodSearch] is there.
+	FeatureFSSearch = "fsSearch"
+	// FeatureFSWatch: [MethodWatch] and [MethodUnwatch] are there.
+	FeatureFSWatch = "fsWatch"
+)
+
+// Members of [Capabilities] that can be switched off as features can, and the
+// method with them: they tell what is in the home of the executor's user.
+const (
+	CapabilityEnvironmentConfigRead = "environmentConfigRead" // [MethodEnvironmentConfigRead]
+	CapabilityDiscoveryV2           = "capabilityDiscoveryV2" // [MethodDiscoverCapabilities]
 )
 
 // Features returns the names of all features.
@@ -78,5 +131,6 @@ func Features() []string {
 	return []string{
 		FeatureTakeover, FeatureProcessWindow, FeatureCloseStdin, FeatureStdin, FeatureResize,
 		FeatureTimeouts, FeatureLimits, FeatureSignal, FeatureTerminate, FeatureList,
+		FeatureFSOpenKeep, FeatureFSRename, FeatureFSChmod, FeatureFSReadRange, FeatureFSSearch, FeatureFSWatch,
 	}
 }

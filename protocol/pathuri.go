@@ -194,30 +194,53 @@ func isDrive(s string) bool {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
+// AppendName appends the name of a file as it stands in a path URI.
+func AppendName(dst []byte, name string) []byte { return appendEncoded(dst, name, encodeLiteral) }
+
+// What is done with a byte in the path of a URI.
+const (
+	encodeAlways  = 1 << iota // it can't stand there
+	encodeLiteral             // it would mean something else
+)
+
+var encodedBytes = func() (table [256]byte) {
+	for c := range table {
+		switch {
+		case c <= ' ' || c >= 0x7f || strings.IndexByte("\"#<>?`{}", byte(c)) >= 0:
+			table[c] = encodeAlways | encodeLiteral
+		case c == '%' || c == '\\':
+			table[c] = encodeLiteral
+		}
+	}
+	return table
+}()
+
 // percentEncode encodes the bytes that can't stand in the path of a URI. It
 // leaves alone what is encoded already, unless s is literal.
 func percentEncode(s string, literal bool) string {
-	const digits = "0123456789ABCDEF"
-	reserved := func(c byte) bool {
-		return c <= ' ' || c >= 0x7f || strings.IndexByte("\"#<>?`{}", c) >= 0 ||
-			literal && (c == '%' || c == '\\')
+	which := byte(encodeAlways)
+	if literal {
+		which = encodeLiteral
 	}
-	i := 0
-	for i < len(s) && !reserved(s[i]) {
-		i++
-	}
-	if i == len(s) {
-		return s
-	}
-	out := append(make([]byte, 0, len(s)+16), s[:i]...)
-	for ; i < len(s); i++ {
-		if c := s[i]; reserved(c) {
-			out = append(out, '%', digits[c>>4], digits[c&15])
-		} else {
-			out = append(out, c)
+	for i := range len(s) {
+		if encodedBytes[s[i]]&which != 0 {
+			return string(appendEncoded(make([]byte, 0, len(s)+16), s, which))
 		}
 	}
-	return string(out)
+	return s
+}
+
+func appendEncoded(dst []byte, s string, which byte) []byte {
+	const digits = "0123456789ABCDEF"
+	kept := 0
+	for i := range len(s) {
+		if c := s[i]; encodedBytes[c]&which != 0 {
+			dst = append(dst, s[kept:i]...)
+			dst = append(dst, '%', digits[c>>4], digits[c&15])
+			kept = i + 1
+		}
+	}
+	return append(dst, s[kept:]...)
 }
 
 // percentDecode decodes what is encoded. A percent sign that does not begin an

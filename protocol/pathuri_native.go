@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 var (
 	errRelative = errors.New("is not absolute")
 	errNoURI    = errors.New("can't be written as a path URI")
+	errNUL      = errors.New("file name contained an unexpected NUL byte") // clients know this text
 )
 
 // PathURIFromNative returns the URI of an absolute path of this OS. Dot
@@ -42,10 +42,13 @@ func (p PathURI) Native() (string, error) {
 		nativePath = PathURI.windowsPath
 	}
 	native, ok := nativePath(p)
-	if !ok {
-		return "", p.invalid()
+	switch {
+	case ok:
+		return native, nil
+	case p.containsNUL():
+		return "", errNUL
 	}
-	return native, nil
+	return "", p.invalid()
 }
 
 // invalid is the error for a URI that names no path of this OS.
@@ -70,7 +73,7 @@ func (p PathURI) unixPath() (string, bool) {
 	if native, ok := p.opaque(); ok {
 		// Only for what can't be said plainly, or a path would have two names.
 		plain, err := unixURI(native)
-		return native, err == nil && plain == p
+		return native, err == nil && plain == p && !p.containsNUL()
 	}
 	host, rest := p.split()
 	if host != "" || rest == "" || driveOf(rest) != "" {
@@ -163,5 +166,12 @@ func (p PathURI) opaque() (native string, ok bool) {
 		return "", false
 	}
 	decoded, err := base64.RawURLEncoding.Strict().DecodeString(encoded)
-	return string(decoded), err == nil && bytes.IndexByte(decoded, 0) < 0
+	return string(decoded), err == nil
+}
+
+// containsNUL tells whether p is the opaque URI of an absolute path that no system
+// can have.
+func (p PathURI) containsNUL() bool {
+	native, ok := p.opaque()
+	return ok && strings.HasPrefix(native, "/") && strings.IndexByte(native, 0) >= 0
 }

@@ -138,6 +138,8 @@ func TestParsePathURI(t *testing.T) {
 		{"file:///%00/bad/path/L3RtcA", canonical, noUnix},      // /tmp
 		{"file:///%00/bad/path/dG1w", canonical, noUnix},        // tmp
 		{"file:///%00/bad/path/L0M6L3EvLi4", canonical, noUnix}, // /C:/q/..
+		{"file:///%00/bad/path/L0M6L2EAYg", canonical, noUnix},  // /C:/a\0b
+		{"file:///%00/bad/path/dABw", canonical, noUnix},        // t\0p
 		{"file://localhost/%00/bad/path/L0M6L3E", "file:///%00/bad/path/L0M6L3E", "/C:/q"},
 	} {
 		p, err := ParsePathURI(test.in)
@@ -157,6 +159,23 @@ func TestParsePathURI(t *testing.T) {
 		}
 		if unix != test.unix {
 			t.Errorf("%q: path %q, want %q", test.in, unix, test.unix)
+		}
+	}
+}
+
+// TestNULHasNoPath: a path with a NUL can be named, and is nowhere.
+func TestNULHasNoPath(t *testing.T) {
+	t.Parallel()
+	for uri, want := range map[string]string{
+		"file:///%00/bad/path/L0M6L2EAYg": "file name contained an unexpected NUL byte",
+		"file:///%00/bad/path/dABw":       "'file:///%00/bad/path/dABw' is invalid on '" + thisOS + "'",
+	} {
+		p, err := ParsePathURI(uri)
+		if err != nil {
+			t.Errorf("%s: %v", uri, err)
+		}
+		if native, err := p.Native(); err == nil || err.Error() != want {
+			t.Errorf("%s: path %q, error %v, want %s", uri, native, err, want)
 		}
 	}
 }
@@ -218,7 +237,6 @@ func TestParsePathURIErrors(t *testing.T) {
 		{"file://h/C:/%00", nul("file:///C:/%00")},
 		{"file:///c:%00", nul("file:///c:%00")},
 		{"file:///%00/bad/path/", nul("file:///%00/bad/path/")},
-		{"file:///%00/bad/path/L0M6L2EAYg", nul("file:///%00/bad/path/L0M6L2EAYg")}, // /C:/a\0b
 		{"file:///%00/bad/path/L3RtcA==", nul("file:///%00/bad/path/L3RtcA==")},
 		{"file:///%00/bad/path/L0M6L3E/x", nul("file:///%00/bad/path/L0M6L3E/x")},
 		{"file:///%00/bad/path/L3Rt/..", nul("file:///%00/bad/path/")},
@@ -376,6 +394,23 @@ func TestNative(t *testing.T) {
 	} {
 		if p, err := PathURIFromNative(path); err == nil || err.Error() != want {
 			t.Errorf("%q: got %q (%v), want error %q", path, p, err, want)
+		}
+	}
+}
+
+// TestAppendName: a name is said as it is within a path.
+func TestAppendName(t *testing.T) {
+	for c := 1; c < 256; c++ {
+		name := "a" + string([]byte{byte(c)}) + "z"
+		if c == '/' {
+			continue // stands in no name
+		}
+		whole, err := unixURI("/dir/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(AppendName([]byte("file:///dir/"), name)); got != whole.String() {
+			t.Errorf("%q: got %s, want %s", name, got, whole)
 		}
 	}
 }

@@ -33,13 +33,33 @@ type field struct {
 // wireNames are the names by which error texts call structs, where they differ
 // from the Go type's.
 var wireNames = map[reflect.Type]string{
-	reflect.TypeFor[StartParams]():    "WireExecParams",
-	reflect.TypeFor[EnvPolicy]():      "ExecEnvPolicy",
-	reflect.TypeFor[Metadata]():       "ExecMetadata",
-	reflect.TypeFor[ShellSnapshot]():  "ShellSnapshotRequest",
-	reflect.TypeFor[Shell]():          "ShellInfo",
-	reflect.TypeFor[ManagedNetwork](): "ManagedNetworkSandboxContext",
-	reflect.TypeFor[NetworkProxy]():   "RemoteNetworkProxyLaunchConfig",
+	reflect.TypeFor[StartParams]():           "WireExecParams",
+	reflect.TypeFor[EnvPolicy]():             "ExecEnvPolicy",
+	reflect.TypeFor[Metadata]():              "ExecMetadata",
+	reflect.TypeFor[ShellSnapshot]():         "ShellSnapshotRequest",
+	reflect.TypeFor[Shell]():                 "ShellInfo",
+	reflect.TypeFor[ManagedNetwork]():        "ManagedNetworkSandboxContext",
+	reflect.TypeFor[NetworkProxy]():          "RemoteNetworkProxyLaunchConfig",
+	reflect.TypeFor[ReadFileParams]():        "WireFsReadFileParams",
+	reflect.TypeFor[WriteFileParams]():       "WireFsWriteFileParams",
+	reflect.TypeFor[OpenFileParams]():        "WireFsOpenParams",
+	reflect.TypeFor[ReadBlockParams]():       "FsReadBlockParams",
+	reflect.TypeFor[WriteBlockParams]():      "FsWriteBlockParams",
+	reflect.TypeFor[CloseFileParams]():       "FsCloseParams",
+	reflect.TypeFor[CreateDirectoryParams](): "WireFsCreateDirectoryParams",
+	reflect.TypeFor[GetMetadataParams]():     "WireFsGetMetadataParams",
+	reflect.TypeFor[CanonicalizeParams]():    "WireFsCanonicalizeParams",
+	reflect.TypeFor[ReadDirectoryParams]():   "WireFsReadDirectoryParams",
+	reflect.TypeFor[WalkParams]():            "WireFsWalkParams",
+	reflect.TypeFor[RemoveParams]():          "WireFsRemoveParams",
+	reflect.TypeFor[CopyParams]():            "WireFsCopyParams",
+	reflect.TypeFor[WatchMissingParams]():    "FsWatchMissingParams",
+	reflect.TypeFor[HTTPRequestParams]():     "HttpRequestParams",
+	reflect.TypeFor[HTTPHeaderParam]():       "HttpRequestHeader",
+
+	reflect.TypeFor[DiscoverRootsParams]():        "WireCapabilityRootsDiscoverParams",
+	reflect.TypeFor[DiscoverRoot]():               "WireCapabilityRootDiscoverRequest",
+	reflect.TypeFor[DiscoverCapabilitiesParams](): "DiscoverV2CapabilitiesRequest",
 }
 
 // variants are the values of string types that have no others.
@@ -51,7 +71,11 @@ var variants = map[reflect.Type][]string{
 		string(SignalHUP), string(SignalINT), string(SignalQUIT), string(SignalKILL), string(SignalUSR1),
 		string(SignalUSR2), string(SignalTERM), string(SignalCONT), string(SignalSTOP), string(SignalWINCH),
 	},
-	reflect.TypeFor[WriteStatus](): {string(WriteAccepted), string(WriteUnknownProcess), string(WriteStdinClosed), string(WriteStarting)},
+	reflect.TypeFor[OpenMode]():       {string(OpenRead), string(OpenReplace)},
+	reflect.TypeFor[EntryKind]():      {string(EntryFile), string(EntryDirectory)},
+	reflect.TypeFor[RedirectPolicy](): {string(RedirectFollow), string(RedirectStop)},
+	reflect.TypeFor[ChangeKind]():     {string(ChangeCreated), string(ChangeModified), string(ChangeRemoved)},
+	reflect.TypeFor[WriteStatus]():    {string(WriteAccepted), string(WriteUnknownProcess), string(WriteStdinClosed), string(WriteStarting)},
 	reflect.TypeFor[SandboxType](): {
 		string(SandboxNone), string(SandboxSeatbelt), string(SandboxLinuxSeccomp),
 		string(SandboxWindowsRestricted), string(SandboxWindowsMXC),
@@ -77,6 +101,14 @@ var ours = map[reflect.Type]bool{
 	reflect.TypeFor[ListParams]():                true,
 	reflect.TypeFor[ObserveParams]():             true,
 	reflect.TypeFor[SessionTerminateParams]():    true,
+	reflect.TypeFor[RenameParams]():              true,
+	reflect.TypeFor[ChmodParams]():               true,
+	reflect.TypeFor[ReadRangeParams]():           true,
+	reflect.TypeFor[ByteRange]():                 true,
+	reflect.TypeFor[LineRange]():                 true,
+	reflect.TypeFor[SearchParams]():              true,
+	reflect.TypeFor[WatchParams]():               true,
+	reflect.TypeFor[UnwatchParams]():             true,
 }
 
 var (

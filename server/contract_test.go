@@ -15,12 +15,12 @@ func TestContract(t *testing.T) {
 	for _, m := range protocol.Contract() {
 		if !m.IsNotification() && m.Sender == protocol.Client {
 			contract[m.Method] = m
-			if _, there := methods[m.Method]; !there {
+			if _, there := methods()[m.Method]; !there {
 				t.Errorf("%s is in the contract, and not in the table of methods", m.Method)
 			}
 		}
 	}
-	for name, m := range methods {
+	for name, m := range methods() {
 		c, there := contract[name]
 		if !there {
 			t.Errorf("%s is in the table of methods, and not in the contract (protocol/contract.go)", name)

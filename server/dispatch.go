@@ -3,11 +3,16 @@ package server
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/airlock-exec/airlock/internal/fetch"
+	"github.com/airlock-exec/airlock/internal/files"
+	"github.com/airlock-exec/airlock/internal/files/watch"
 	"github.com/airlock-exec/airlock/internal/rpc"
 	"github.com/airlock-exec/airlock/internal/session"
 	"github.com/airlock-exec/airlock/internal/transport"
@@ -29,11 +34,10 @@ type method struct {
 
 // methods is everything that a client can ask for. To add one: its types in
 // package protocol, a line here, and its handler beside the others.
-var methods map[string]method
-
-func init() {
+// The table is made when it is first needed.
+var methods = sync.OnceValue(func() map[string]method {
 	const ordinary, control = rpc.LaneOrdinary, rpc.LaneControl
-	methods = map[string]method{
+	all := map[string]method{
 		protocol.MethodInitialize:        {lane: ordinary, begin: handle((*connection).initialize)},
 		protocol.MethodEnvironmentInfo:   {family: "environment info", lane: control, begin: handle((*connection).environmentInfo)},
 		protocol.MethodEnvironmentStatus: {family: "environment status", lane: control, begin: handle((*connection).environmentStatus)},
@@ -42,6 +46,12 @@ func init() {
 		protocol.MethodProcessWrite:      {family: "exec", lane: ordinary, begin: handle((*connection).processWrite)},
 		protocol.MethodProcessSignal:     {family: "exec", lane: control, begin: handle((*connection).processSignal)},
 		protocol.MethodProcessTerminate:  {family: "exec", lane: control, begin: handle((*connection).processTerminate)},
+
+		protocol.MethodEnvironmentConfigRead: {family: "environment config", lane: ordinary, begin: handle((*connection).environmentConfigRead)},
+		protocol.MethodDiscoverRoots:         {family: "capability discovery", lane: ordinary, begin: handle((*connection).discoverRoots)},
+		protocol.MethodDiscoverCapabilities:  {family: "capability discovery", lane: ordinary, begin: handle((*connection).discoverCapabilities)},
+
+		protocol.MethodHTTPRequest: {family: "http", lane: ordinary, begin: handle((*connection).httpRequest)},
 
 		protocol.MethodProcessCloseStdin:    {family: "exec", lane: ordinary, begin: handle((*connection).closeStdin), feature: protocol.FeatureCloseStdin},
 		protocol.MethodProcessResize:        {family: "exec", lane: control, begin: handle((*connection).resize), feature: protocol.FeatureResize},
@@ -53,7 +63,9 @@ func init() {
 		protocol.MethodObserve:          {lane: ordinary, begin: handle((*connection).observe), operator: true},
 		protocol.MethodSessionTerminate: {lane: control, begin: handle((*connection).sessionTerminate), operator: true},
 	}
-}
+	maps.Copy(all, fileMethods())
+	return all
+})
 
 // handle makes a method of a handler: the parameters are decoded first, then
 // the gate is passed, as the dialect has it.
@@ -110,7 +122,10 @@ type connection struct {
 	log        *slog.Logger
 	rpc        *rpc.Conn
 	from       role
-	pace       pace         // of what an operator observes
+	pace       pace // of what an operator observes
+	files      *files.Files
+	watches    *watch.Watches
+	http       *fetch.Connection
 	handshake  atomic.Int32 // a handshake
 	attachment atomic.Pointer[session.Attachment]
 }
@@ -121,24 +136,29 @@ func (c *connection) progress() handshake { return handshake(c.handshake.Load())
 // Handshaking implements [rpc.Handler]. What an operator may ask for as such has
 // nothing to do with the handshake.
 func (c *connection) Handshaking(name string) bool {
-	if c.from == operator && (methods[name].operator || name == protocol.MethodProcessList) {
+	if c.from == operator && (methods()[name].operator || name == protocol.MethodProcessList) {
 		return false
 	}
 	return c.progress() != ready
 }
 
 // Lane implements [rpc.Handler].
-func (c *connection) Lane(name string) rpc.Lane { return methods[name].lane }
+func (c *connection) Lane(name string) rpc.Lane { return methods()[name].lane }
 
 // Begin implements [rpc.Handler].
 func (c *connection) Begin(_ context.Context, r rpc.Request) rpc.Reply {
-	m, known := methods[r.Method]
+	m, known := methods()[r.Method]
 	// What is switched off is so for clients.
-	if !known || c.from != operator && (m.operator || m.feature != "" && !c.server.has(m.feature)) {
+	if !known || c.from != operator && (m.operator || c.server.lacks(r.Method, m.feature)) {
 		return rpc.Reply{Err: protocol.Errorf(protocol.CodeMethodNotFound,
 			"exec-server stub does not implement `%s` yet", r.Method)}
 	}
 	return m.begin(c, m.family, r)
+}
+
+// lacks tells whether a method is switched off.
+func (s *Server) lacks(name, feature string) bool {
+	return feature != "" && !s.has(feature) || slices.Contains(s.config.Disable, capabilityOf(name))
 }
 
 // has tells whether a feature is not switched off.
@@ -165,4 +185,7 @@ func (c *connection) Gone() {
 	if attachment := c.attachment.Load(); attachment != nil {
 		attachment.Detach()
 	}
+	c.http.Close()
+	c.watches.Close()
+	c.files.Close()
 }

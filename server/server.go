@@ -21,6 +21,9 @@ import (
 	"time"
 
 	"github.com/airlock-exec/airlock/internal/discover"
+	"github.com/airlock-exec/airlock/internal/fetch"
+	"github.com/airlock-exec/airlock/internal/files"
+	"github.com/airlock-exec/airlock/internal/files/watch"
 	"github.com/airlock-exec/airlock/internal/helper"
 	"github.com/airlock-exec/airlock/internal/launch"
 	"github.com/airlock-exec/airlock/internal/limits"
@@ -75,8 +78,18 @@ type Config struct {
 	// process can be started. See [Server.Check].
 	Trees string
 	// Disable names features (see protocol.Features) that the executor shall not
-	// have. Names that are not known have no effect.
+	// have, or protocol.CapabilityEnvironmentConfigRead and
+	// protocol.CapabilityDiscoveryV2, which let clients ask for the configuration,
+	// plugins and skills of its user. Names that are not known have no effect.
 	Disable []string
+	// HTTPDeny lists what HTTP requests of clients must not reach: addresses,
+	// networks (10.0.0.0/8), host names, and names of which all below are meant
+	// (*.internal). With an entry that is none of these every request is refused:
+	// see [Server.CheckHTTP].
+	HTTPDeny []string
+	// HTTPMaxBody bounds the body of an answer to such a request that is not
+	// streamed, in bytes. The default is 64 MiB.
+	HTTPMaxBody int64
 	// OwnsProgram says that the program is there for this executor only. Then
 	// it may become the parent of orphans, if Trees gains by it, and reaps
 	// them, also as the first process of a container.
@@ -140,6 +153,12 @@ type Server struct {
 	warden   *warden.Warden
 	sessions *session.Registry
 
+	discoverer  *discover.Discoverer
+	fetcher     *fetch.Fetcher
+	httpFault   error // why no HTTP request must be made
+	fileBudget  files.Budget
+	watchBudget watch.Budget
+
 	ctx         context.Context // ends with the server; never a request's
 	stop        context.CancelCauseFunc
 	connections sync.WaitGroup
@@ -162,6 +181,9 @@ func New(config Config) *Server {
 		return slices.Contains(s.config.Disable, name)
 	})
 	s.info = discover.Environment(s.config.Version, s.features)
+	hide(&s.info.Capabilities, s.config.Disable)
+	s.discoverer = discover.New(discover.Config{})
+	s.fetcher, s.httpFault = newFetcher(&s.config)
 	s.warden = warden.New(warden.Config{Logger: s.config.Logger})
 	s.spawner = spawn.New(spawn.Config{
 		Means:       tree.Means(s.config.Trees),
@@ -217,6 +239,9 @@ func (s *Server) startWarden() tree.Registrar {
 // Check returns why no process could be started by the means that Config.Trees
 // asks for.
 func (s *Server) Check() error { return s.spawner.Check() }
+
+// CheckHTTP returns what is wrong with Config.HTTPDeny.
+func (s *Server) CheckHTTP() error { return s.httpFault }
 
 // RunHelper runs Airlock's helper and ends the program, if that is what it has
 // been executed for. It is to be the first call of main in programs that contain
@@ -309,6 +334,9 @@ func (s *Server) serve(ctx context.Context, t transport.Conn, from role) error {
 		StallDrop:    s.config.StallDrop,
 		Stalled:      c.stalled,
 	})
+	c.files = files.New(&s.fileBudget)
+	c.watches = c.newWatches()
+	c.http = s.fetcher.Connection(c.bodyDelta)
 	c.log = s.config.Logger.With("connection", s.opened.Add(1))
 	c.log.Debug("connection opened", "source", t.Origin())
 	err := c.rpc.Serve(ctx)
@@ -330,6 +358,7 @@ func (s *Server) Close() {
 		// The sessions first: a client that hangs must not keep processes alive.
 		s.sessions.Close()
 		s.connections.Wait()
+		s.fetcher.Close()
 		s.spawner.Close()
 		s.forgetSockets()
 		s.warden.Close()

@@ -25,7 +25,14 @@ func Environment(version string, features []string) protocol.EnvironmentInfo {
 		PrependPathDirs:      []protocol.PathURI{},
 		TemporaryDirectories: temporaryDirectories(),
 		TempDir:              uri(os.TempDir()),
-		Airlock:              &protocol.AirlockInfo{Version: version, Features: features},
+		Capabilities: protocol.Capabilities{
+			FSWatchMissing:        true,
+			CapabilityDiscoveryV2: true,
+			EnvironmentConfigRead: true,
+			HTTPHeaderEnvVars:     true,
+			FileWriteStreaming:    true,
+		},
+		Airlock: &protocol.AirlockInfo{Version: version, Features: features},
 	}
 	if dir, err := os.Getwd(); err == nil {
 		info.CWD = new(uri(dir))

@@ -39,8 +39,12 @@ func TestEnvironment(t *testing.T) {
 		!slices.Equal(info.Airlock.Features, []string{"takeover"}) {
 		t.Errorf("version %s, %+v", info.ExecutorVersion, info.Airlock)
 	}
-	if info.Capabilities != (protocol.Capabilities{}) {
-		t.Errorf("capabilities of what is not there: %+v", info.Capabilities)
+	// What there is, and nothing else.
+	if info.Capabilities != (protocol.Capabilities{
+		FSWatchMissing: true, CapabilityDiscoveryV2: true, EnvironmentConfigRead: true,
+		HTTPHeaderEnvVars: true, FileWriteStreaming: true,
+	}) {
+		t.Errorf("capabilities %+v", info.Capabilities)
 	}
 	if info.Shell.Name == "" || info.Shell.Path == "" {
 		t.Errorf("shell %+v", info.Shell)

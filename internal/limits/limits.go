@@ -42,6 +42,17 @@ const (
 	// whoever produces it has to wait. A client that reads slowly sets the
 	// pace of its processes by it.
 	OutgoingBytes = 1 << 20
+	// SpareBuffers is how many large buffers a connection keeps from one message
+	// to the next, in each direction: one that is written and one that is made
+	// meanwhile. They are dropped after SpareTimeout without a large message.
+	SpareBuffers = 2
+	// SpareBufferBytes bounds each of them: a file of 4 MiB in base64, or any
+	// block of one.
+	SpareBufferBytes = 8 << 20
+	// FrameBytes is the largest frame that a message is sent in. The Codex client,
+	// and the server, end the connection over one of more than 16 MiB, but take a
+	// message of up to MessageBytes in fragments.
+	FrameBytes = 8 << 20
 	// CallsInFlight bounds the executor's own requests to a client, as the
 	// dialect does.
 	CallsInFlight = 256
@@ -156,6 +167,213 @@ const (
 	CallbackProcessIDBytes = 256
 )
 
+// What choosing, searching and reading files may take.
+const (
+	// Globs bounds the globs of one request, and GlobBytes each of them: all are
+	// matched with each path.
+	Globs     = 256
+	GlobBytes = 1 << 10
+	// SpeltGlobs bounds them once more when their braces have been spelt out, as
+	// a few braces have a great many combinations.
+	SpeltGlobs = 1024
+	// SearchTime is how long a page of a search may take; a larger tree takes
+	// several pages, so that no request is at work for long.
+	SearchTime = 2 * time.Second
+	// Searches bounds those that are at work at the same time, in all; others
+	// wait for their turn. SearchWorkers is how many cores each uses.
+	Searches      = 8
+	SearchWorkers = 8
+	// SearchMatches, SearchErrors and SearchBytes bound a page, the last by what
+	// its texts and paths take. JSON may make six bytes of one, of which some
+	// clients take 16 MiB.
+	SearchMatches = 1000
+	SearchErrors  = 100
+	SearchBytes   = 1 << 20
+	// SearchTextBytes bounds what is told of a line.
+	SearchTextBytes = 1 << 10
+	// SearchCursorBytes bounds what a client says about where to go on, which is
+	// little more than a path.
+	SearchCursorBytes = 128 << 10
+	// SearchPatternBytes bounds a pattern, and SearchSteps an expression with
+	// its repetitions written out: so many steps may a byte of text take.
+	SearchPatternBytes = 4 << 10
+	SearchSteps        = 10_000
+	// SearchLineBytes bounds how much of a line is searched: that much is held in
+	// memory by each worker. SearchLineSteps makes it less for a large
+	// expression, as the search of a line can't be broken off.
+	SearchLineBytes = 2 << 20
+	SearchLineSteps = 1 << 29
+	// SearchEntries bounds the entries of a directory, which are held to be
+	// sorted. One that has more is not searched, and the answer says so.
+	SearchEntries = 1 << 18
+	// SearchAhead is how many files a search may be ahead of its page, and
+	// SearchHeldBytes how much may have been found in them until no more are
+	// begun. SearchDirsAhead is how many neighbours of a directory are read in
+	// advance.
+	SearchAhead     = 256
+	SearchHeldBytes = 4 << 20
+	SearchDirsAhead = 8
+	// IgnoreFileBytes bounds a .gitignore or the like: each line costs time for
+	// each file.
+	IgnoreFileBytes = 512 << 10
+	// ReadRangeBytes bounds a part of a file in one answer, as that of a block.
+	ReadRangeBytes = 1 << 20
+)
+
+// What clients may do with files. The values that are not the dialect's are told
+// so.
+const (
+	// FileHandles bounds the files that a connection has open, HandleIDBytes their
+	// ids and FileBlockBytes what is read or written at a time.
+	FileHandles    = 128
+	HandleIDBytes  = 32
+	FileBlockBytes = 1 << 20
+	// OpenFiles bounds those of all connections together, so that clients don't
+	// take the descriptors that processes need. Airlock's own.
+	OpenFiles = 8192
+	// WholeFileBytes bounds a file that is read whole.
+	WholeFileBytes = 512 << 20
+	// WalkDepth, WalkDirectories, WalkEntries and WalkBytes bound a walk: how far
+	// down it goes, how many directories it looks into, how many entries it looks
+	// at, and the size of its result.
+	WalkDepth       = 64
+	WalkDirectories = 10_000
+	WalkEntries     = 50_000
+	WalkBytes       = 4 << 20
+	// ListedEntries bounds a list of one directory. With names as they mostly are
+	// the answer is then as large as some clients take, 16 MiB. Airlock's own.
+	ListedEntries = 1 << 18
+	// PathBytes bounds a path where its symbolic links are not followed. Elsewhere
+	// the system has the same bound.
+	PathBytes = 4096
+	// TreeDepth bounds how deep a tree that is copied or removed may be: for each
+	// level a directory is open. Longer paths can hardly be named. Airlock's own.
+	TreeDepth = 1024
+)
+
+// What the HTTP requests that clients have the executor make may take.
+const (
+	// HTTPExchanges bounds the requests of a connection that have no answer yet or
+	// whose answer's body is still being streamed; one more is refused. Some hundred
+	// streams of one client are nothing unusual. HTTPExchangesTotal is for all
+	// connections together: each may take two sockets, and 100 KiB.
+	HTTPExchanges      = 1024
+	HTTPExchangesTotal = 4096
+	// HTTPBodyBytes bounds the body of an answer that is not streamed, decoded; a
+	// larger one is an error. It is as large as a message may be.
+	HTTPBodyBytes = 64 << 20
+	// HTTPBufferedBytes bounds all bodies in memory together, those that are sent
+	// and those of answers that are not streamed, and the windows of decoders. What
+	// would be more is refused.
+	HTTPBufferedBytes = 512 << 20
+	// HTTPRequestHeaderBytes bounds the headers of a request: a client can name a
+	// large variable of the environment many times in a small message.
+	HTTPRequestHeaderBytes = 1 << 20
+	// HTTPAnswerHeaderBytes bounds the headers of an answer: they are passed on in a
+	// message, in which they must stay within JSONValues.
+	HTTPAnswerHeaderBytes = 256 << 10
+	// HTTPRequestIDBytes bounds the id of a stream, which is in each of its parts.
+	HTTPRequestIDBytes = 64 << 10
+	// HTTPURLBytes bounds a URL, as the dialect's HTTP library does.
+	HTTPURLBytes = 65_534
+	// HTTPRedirects is how often an answer may send elsewhere. The dialect's value.
+	HTTPRedirects = 10
+	// HTTPDeltaBytes bounds one part of a streamed body. The dialect's value.
+	HTTPDeltaBytes = 1 << 20
+	// HTTPReadBytes is what each stream reads at once. HTTPLargeReads of all streams
+	// may at the same time read up to HTTPDeltaBytes, where there is much to read.
+	HTTPReadBytes  = 32 << 10
+	HTTPLargeReads = 32
+	// HTTPStreamWindow is how much an HTTP/2 origin may send ahead of a client that
+	// does not read, for each stream.
+	HTTPStreamWindow = 512 << 10
+	// HTTPZstdWindow bounds how far zstd may refer back. What is made for HTTP keeps
+	// to this (RFC 9659).
+	HTTPZstdWindow = 8 << 20
+	// HTTPIdleConns bounds the connections to origins that each client's requests
+	// leave open for the next ones.
+	HTTPIdleConns = 32
+	// CertificateFileBytes bounds a file of certificates: the usual ones have a
+	// quarter of a megabyte.
+	CertificateFileBytes = 16 << 20
+)
+
+// What looking for the configuration, plugins and skills of agents may take.
+const (
+	// ConfigPaths bounds the parts of the configuration that one request asks for,
+	// and ConfigPathKeys the keys of each.
+	ConfigPaths    = 1024
+	ConfigPathKeys = 64
+	// ConfigFileBytes bounds one file of configuration, and ConfigBytes all that a
+	// request reads, and what it answers.
+	ConfigFileBytes = 1 << 20
+	ConfigBytes     = 8 << 20
+	// ConfigSigns bounds the signs = and [ in such a file, of which each key and
+	// each table has one: the time that TOML takes grows with their square, and is
+	// a fraction of a second here. Files have some hundred.
+	ConfigSigns = 5000
+	// ConfigDepth bounds how deep tables and arrays are nested in each other.
+	ConfigDepth = 64
+	// DiscoveryRoots bounds the folders of one request, of which DiscoveryAtOnce are
+	// looked into at the same time. The dialect's values, as the next five are.
+	DiscoveryRoots  = 128
+	DiscoveryAtOnce = 8
+	// DiscoveryDepth, DiscoveryDirectories and DiscoveryEntries bound the walk
+	// through each.
+	DiscoveryDepth       = 6
+	DiscoveryDirectories = 2000
+	DiscoveryEntries     = 20_000
+	// DiscoveryFileBytes bounds a file that is told, DiscoveryRootBytes all those of
+	// a folder.
+	DiscoveryFileBytes = 1 << 20
+	DiscoveryRootBytes = 16 << 20
+	// DiscoveryAnswerBytes bounds one answer, as it is encoded, so that it stays
+	// within MessageBytes. What has no room is left out, with a warning.
+	DiscoveryAnswerBytes = 48 << 20
+	// DiscoveryRequests bounds the requests of all connections that make such
+	// answers at the same time; others wait.
+	DiscoveryRequests = 4
+	// InstalledPlugins bounds the plugins of the Codex home that are told, and
+	// InstalledNames the names in a folder that are looked at for them.
+	InstalledPlugins = 256
+	InstalledNames   = 1024
+	// SkillNameRunes and SkillTextRunes bound what skills say in a few words.
+	// The dialect's values.
+	SkillNameRunes = 64
+	SkillTextRunes = 1024
+	// YAMLDepth bounds how deep the YAML of skills is nested.
+	YAMLDepth = 32
+)
+
+// What the watches of files may hold.
+const (
+	// Watches bounds those of a connection, each of which takes two goroutines.
+	Watches = 64
+	// WatchIDBytes bounds the id of one, which is in each of its notifications.
+	WatchIDBytes = 32
+	// DirectoriesPerWatch bounds the directories that one watches; a larger tree is
+	// refused, and a watch whose tree becomes larger ends.
+	DirectoriesPerWatch = 65_536
+	// WatchedDirectories bounds those of all together, each of which takes about
+	// 1.5 KiB, of ours and of the system's.
+	WatchedDirectories = 131_072
+	// WatchEvents bounds what has happened in the directories of a watch and has
+	// not been looked at: then its tree is looked at anew. Linux queues as many.
+	WatchEvents = 16_384
+	// WatchPendingBytes bounds the changes that wait for a client that is slow: at
+	// the bound they are dropped, and it is told to rescan.
+	WatchPendingBytes = 2 << 20
+	// WatchChanges bounds the changes in one notification, whose paths may have
+	// 12 KiB each: some clients take 16 MiB.
+	WatchChanges = 1000
+	// MissingPaths bounds the paths of a watch of what is missing. The dialect's
+	// value.
+	MissingPaths = 64
+	// MissingDirectories bounds the directories above them that are watched; for
+	// more, the answer is that nothing is watched.
+	MissingDirectories = 1024
+)
+
 // Times.
 const (
 	// SessionTTL is how long a detached session is kept. Clients try to come
@@ -187,6 +405,14 @@ const (
 	// ControlProbeTimeout bounds how long it is tried to connect to a control
 	// socket that may have been left behind.
 	ControlProbeTimeout = time.Second
+	// SpareTimeout is how long large buffers are kept that are not used: a client
+	// that reads one file after the other is back by then.
+	SpareTimeout = 5 * time.Second
+	// WatchWindow is how long changes of files are gathered before they are told:
+	// what a program does at one go is then one notification.
+	WatchWindow = 50 * time.Millisecond
+	// MissingDelay is the same for a path that was missing. The dialect's value.
+	MissingDelay = 40 * time.Millisecond
 	// HandshakeTimeout bounds the HTTP request that opens a WebSocket.
 	HandshakeTimeout = 10 * time.Second
 	// PauseTimeout is how long nothing may be read from a connection because its
@@ -198,6 +424,12 @@ const (
 	// ProcessTimeout bounds what a client may ask a process to be ended after:
 	// a year is as good as never, and a mistake is told.
 	ProcessTimeout = 366 * 24 * time.Hour
+	// HTTPIdleTimeout is how long a connection to an origin is kept for the next
+	// request to it.
+	HTTPIdleTimeout = 60 * time.Second
+	// HTTPTLSTimeout bounds how long an origin may take to agree on TLS. Behind a
+	// proxy that goes on when the request has been given up.
+	HTTPTLSTimeout = 30 * time.Second
 	// ConnectTimeout bounds how long a client waits for a connection, as it
 	// does for the answer to initialize.
 	ConnectTimeout = 10 * time.Second

@@ -115,9 +115,7 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (jsontext.Va
 		return nil, fmt.Errorf("calling %s: %w", method, err)
 	}
 	defer c.calls.giveUp(id)
-	err = c.out.add(ctx, func(dst []byte) []byte {
-		return appendRequest(dst, numberID(id), method, encoded)
-	}, true)
+	err = c.out.add(ctx, appendRequest(c.out.buffer(), numberID(id), method, encoded), true)
 	if err != nil {
 		return nil, fmt.Errorf("calling %s: %w", method, err)
 	}

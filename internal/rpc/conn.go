@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/spare"
 	"github.com/airlock-exec/airlock/internal/transport"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -31,6 +32,7 @@ const (
 // Request is what a [Handler] gets to see of a request.
 type Request struct {
 	Method string
+	// Params are valid until Begin has returned: what is large is used again.
 	Params jsontext.Value
 	Trace  Trace
 	// Hurry is closed when the peer has stopped sending but still reads: what
@@ -40,7 +42,8 @@ type Request struct {
 
 // Reply is the outcome of a request, or a promise of one.
 type Reply struct {
-	// Result is encoded by [protocol.Encode]; Err, if set, goes in its place.
+	// Result is encoded as by [protocol.Encode], unless it is an [AppendFunc];
+	// Err, if set, goes in its place.
 	Result any
 	Err    error
 	// Sent, if set, is called once after the answer has been queued, or when
@@ -52,6 +55,9 @@ type Reply struct {
 	// Parked lets the next request begin while Wait runs: it holds next to
 	// nothing. What takes memory belongs into a second Wait.
 	Parked bool
+	// Full, if set, is called for the outcome in place of Wait if too much is
+	// parked. Without it, the request waits in its lane.
+	Full func() Reply
 }
 
 // Handler does what a peer asks for.
@@ -62,8 +68,7 @@ type Handler interface {
 	// Lane says where requests of a method wait. It is called for each one.
 	Lane(method string) Lane
 	// Begin starts a request. Within a lane it is called in order of arrival,
-	// and the next call is made when it has returned. The request's memory is
-	// the handler's to keep.
+	// and the next call is made when it has returned.
 	Begin(ctx context.Context, request Request) Reply
 	// Notification is called in order of arrival. An error ends the connection.
 	// The memory of params is reused after it has returned.
@@ -101,6 +106,7 @@ type Conn struct {
 	stall     *stallWatch
 	calls     *calls
 	parked    parking
+	params    spare.Buffers // of requests that have begun
 	answering chan struct{} // a place for each of these that makes its answer
 	hurry     chan struct{} // closed when there is nothing more to wait for
 }
@@ -123,7 +129,13 @@ func New(t transport.Conn, h Handler, config Config) *Conn {
 // be a whole notification. It waits while the queue is full, and fails when the
 // connection is over. [Conn.Flush] must follow when there is no more to queue.
 func (c *Conn) Notify(build func(dst []byte) []byte) error {
-	return c.out.add(context.Background(), build, false)
+	return c.out.add(context.Background(), build(c.out.buffer()), false)
+}
+
+// NotifyLarge is Notify for a message of hundreds of kilobytes, whose memory is
+// kept for the next one.
+func (c *Conn) NotifyLarge(build func(dst []byte) []byte) error {
+	return c.out.add(context.Background(), build(c.out.largeBuffer()), false)
 }
 
 // Flush has everything written that has been queued.
@@ -179,6 +191,8 @@ func (c *Conn) Serve(ctx context.Context) error {
 	lanes.finish()
 	lanes.wait()
 	writer.Wait()
+	c.out.large.Close()
+	c.params.Close()
 	return err
 }
 
@@ -229,7 +243,7 @@ func (c *Conn) receive(ctx context.Context, lanes *lanes, data []byte) error {
 	} else {
 		waiting.id = m.ID
 		waiting.request = Request{
-			Method: m.Method, Params: bytes.Clone(m.Params), Trace: m.Trace, Hurry: c.hurry,
+			Method: m.Method, Params: c.copyParams(m.Params), Trace: m.Trace, Hurry: c.hurry,
 		}
 		lane = c.handler.Lane(m.Method)
 	}
@@ -260,7 +274,19 @@ func (c *Conn) begin(ctx context.Context, waiting item) Reply {
 	if waiting.err != nil {
 		return Reply{Err: waiting.err}
 	}
-	return c.handler.Begin(ctx, waiting.request)
+	reply := c.handler.Begin(ctx, waiting.request)
+	if cap(waiting.request.Params) > pooledBytes {
+		c.params.Keep(waiting.request.Params)
+	}
+	return reply
+}
+
+// copyParams copies what the transport is going to overwrite.
+func (c *Conn) copyParams(params jsontext.Value) jsontext.Value {
+	if len(params) <= pooledBytes {
+		return bytes.Clone(params)
+	}
+	return append(c.params.Take(), params...)
 }
 
 // finish waits for the outcome of a request, if there is none yet, and sends
@@ -276,24 +302,10 @@ func (c *Conn) answer(id ID, reply Reply) {
 	if reply.Sent != nil {
 		defer reply.Sent()
 	}
-	var result []byte
-	err := reply.Err
-	if err == nil {
-		result, err = protocol.Encode(reply.Result)
+	buffer := c.out.buffer
+	if _, large := reply.Result.(AppendFunc); large {
+		buffer = c.out.largeBuffer
 	}
 	// A queue that is over answers nobody: the connection ends by itself.
-	_ = c.out.add(context.Background(), func(dst []byte) []byte {
-		if err != nil {
-			return appendError(dst, id, wireError(err))
-		}
-		return appendResult(dst, id, result)
-	}, true)
-}
-
-// wireError maps every error to what is sent.
-func wireError(err error) *protocol.Error {
-	if e, ok := errors.AsType[*protocol.Error](err); ok {
-		return e
-	}
-	return &protocol.Error{Code: protocol.CodeInternal, Message: err.Error()}
+	_ = c.out.add(context.Background(), appendAnswer(buffer(), id, reply), true)
 }

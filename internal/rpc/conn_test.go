@@ -82,7 +82,7 @@ func (h *testHandler) Handshaking(string) bool { return h.handshaking }
 
 func (h *testHandler) Lane(method string) Lane {
 	switch method {
-	case "echo", "slow", "park", "sent":
+	case "echo", "slow", "park", "parkOrFull", "sent":
 		return LaneOrdinary
 	case "control":
 		return LaneControl
@@ -94,10 +94,11 @@ func (h *testHandler) Begin(_ context.Context, r Request) Reply {
 	h.mu.Lock()
 	h.begun = append(h.begun, r.Method+string(r.Params))
 	h.mu.Unlock()
+	params := r.Params.Clone() // for after this has returned
 	wait := func(ctx context.Context) Reply {
 		select {
 		case <-h.release:
-			return Reply{Result: r.Params}
+			return Reply{Result: params}
 		case <-r.Hurry:
 			return Reply{Result: "hurried"}
 		case <-ctx.Done():
@@ -106,11 +107,13 @@ func (h *testHandler) Begin(_ context.Context, r Request) Reply {
 	}
 	switch r.Method {
 	case "echo", "control":
-		return Reply{Result: r.Params}
+		return Reply{Result: params}
 	case "slow":
 		return Reply{Wait: wait}
 	case "park":
 		return Reply{Wait: wait, Parked: true}
+	case "parkOrFull":
+		return Reply{Wait: wait, Parked: true, Full: func() Reply { return Reply{Result: "full"} }}
 	}
 	return Reply{Err: protocol.Errorf(protocol.CodeMethodNotFound, "no %s", r.Method)}
 }
@@ -244,6 +247,29 @@ func TestParkedRequestsAreBounded(t *testing.T) {
 		r.silence() // the one too many holds its place
 		close(r.h.release)
 		for range limits.ParkedRequests + 2 {
+			<-r.out
+		}
+		r.end()
+	})
+}
+
+// TestParkedInFull: what finds no place may have an answer for that, and then holds
+// up nobody.
+func TestParkedInFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1).serve()
+		for id := range limits.ParkedRequests {
+			r.send(request(id, "park"))
+		}
+		r.send(request(-5, "parkOrFull"), request(-6, "echo"))
+		if got, want := <-r.out, `{"id":-5,"result":"full"}`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if got := <-r.out; got != result(-6) {
+			t.Errorf("got %s", got)
+		}
+		close(r.h.release)
+		for range limits.ParkedRequests {
 			<-r.out
 		}
 		r.end()
@@ -565,6 +591,7 @@ func TestLargeAnswerIsNotStarved(t *testing.T) {
 				r.end()
 				return
 			}
+			synctest.Wait() // whose turn it is has had time to take it
 		}
 		t.Error("the answer did not come")
 		r.end()

@@ -68,6 +68,9 @@ func (c *Conn) work(ctx context.Context, all *lanes, l *lane) {
 				defer c.parked.leave(size)
 				c.finishParked(ctx, id, reply)
 			})
+		case reply.Parked && reply.Full != nil:
+			c.finish(ctx, id, reply.Full())
+			<-l.places
 		case reply.Wait == nil || cap(l.places) == 1:
 			c.finish(ctx, id, reply)
 			<-l.places

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/airlock-exec/airlock/internal/longtext"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -77,9 +79,42 @@ func Parse(data []byte) (Message, error) {
 	return classify(m)
 }
 
-// split checks the whole text and finds the members of its top-level object.
+// split checks the whole text and finds the members of its top-level object. A
+// long string is checked beforehand, and left out.
 func split(data []byte) (members, error) {
+	if begin, end, found := longtext.Find(data); found {
+		shortened := cut{slices.Concat(data[:begin], data[end:]), data, begin}
+		if m, err := shortened.split(); err == nil {
+			return m, nil
+		}
+		// In the whole text, the fault has another place.
+	}
+	return cut{data, data, len(data)}.split()
+}
+
+// cut is a text with and without something at one place.
+type cut struct {
+	without, with []byte
+	at            int
+}
+
+// part returns the part of the whole text that is from begin to end in the
+// shorter one. Neither is within the string that lacks its content.
+func (c cut) part(begin, end int64) jsontext.Value {
+	missing := len(c.with) - len(c.without)
+	from, to := int(begin), int(end)
+	if from > c.at {
+		from += missing
+	}
+	if to > c.at {
+		to += missing
+	}
+	return c.with[from:to]
+}
+
+func (c cut) split() (members, error) {
 	var m members
+	data := c.without
 	dec := jsontext.NewDecoder(bytes.NewBuffer(data))
 	if dec.PeekKind() != '{' {
 		if _, err := dec.ReadValue(); err != nil {
@@ -120,7 +155,7 @@ func split(data []byte) (members, error) {
 		}
 		// The decoder may reuse what it returned; the message stays.
 		end := dec.InputOffset()
-		*into = data[end-int64(len(value)) : end]
+		*into = c.part(end-int64(len(value)), end)
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return m, syntaxError(data, err)
@@ -268,15 +303,6 @@ func appendRequest(dst []byte, id ID, method string, params []byte) []byte {
 		dst = append(dst, `,"params":`...)
 		dst = append(dst, params...)
 	}
-	return append(dst, '}')
-}
-
-// appendResult appends the answer to a request.
-func appendResult(dst []byte, id ID, result []byte) []byte {
-	dst = append(dst, `{"id":`...)
-	dst = append(dst, id.text...)
-	dst = append(dst, `,"result":`...)
-	dst = append(dst, result...)
 	return append(dst, '}')
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/longtext"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -134,7 +135,7 @@ func TestTrace(t *testing.T) {
 func TestAppend(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{string(appendRequest(nil, numberID(7), "a\"b", []byte(`{"x":1}`))), `{"id":7,"method":"a\"b","params":{"x":1}}`},
-		{string(appendResult(nil, ID{`"abc"`}, []byte(`[]`))), `{"id":"abc","result":[]}`},
+		{string(appendAnswer(nil, ID{`"abc"`}, Reply{Result: []int{}})), `{"id":"abc","result":[]}`},
 		{
 			string(appendError(nil, parseErrorID, protocol.Errorf(protocol.CodeInvalidRequest, "not \xff"))),
 			`{"error":{"code":-32600,"message":"not ` + "\ufffd" + `"},"id":-1}`,
@@ -147,6 +148,54 @@ func TestAppend(t *testing.T) {
 		if test.got != test.want {
 			t.Errorf("got %s, want %s", test.got, test.want)
 		}
+	}
+}
+
+// What stands before, in and behind a long string is found as if it were short, and
+// so are faults.
+func TestParseLong(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("QUJD", longtext.Least/4)
+	for _, test := range []string{
+		`{"id":12,"method":"m","params":{"a":1,"chunk":"@","b":"c"},"trace":{"traceparent":"x"}}`,
+		`{"trace":{"traceparent":"x"},"params":"@" , "method":"m","id":"y"}`,
+		`{"id":1,"method":"@","params":1}`,
+		`{"id":"@","method":"m","params":{}}`,
+		`{"other":"@","id":1,"result":{"x":[1]}}`,
+		`{"id":1,"result":"@"}`,
+		`{"method":"m","params":["@","@"]}`,
+		`{"@":1,"@":2,"id":1,"method":"m"}`,
+		`{"id":1,"id":2,"method":"m","params":"@"}`,
+		`{"id":1,"method":"m","params":{"x":1,"y":"@","x":2}}`,
+		`{"id":1,"method":"m","params":"@"} x`,
+		`{"id":1,"method":"m","params":"@`,
+		`{"id":1,"method":"m","params":"@",}`,
+		`["@"]`,
+		`"@"`,
+	} {
+		text := strings.ReplaceAll(test, "@", long)
+		short, shortErr := Parse([]byte(strings.ReplaceAll(test, "@", "~")))
+		got, err := Parse([]byte(text))
+		if (err == nil) != (shortErr == nil) {
+			t.Errorf("%s: error %v, with a short string %v", test, err, shortErr)
+		}
+		if whole, wholeErr := (cut{[]byte(text), []byte(text), len(text)}).split(); err != nil && wholeErr != nil && err.Error() != wholeErr.Error() {
+			t.Errorf("%s: error %v, in the whole text %v: %v", test, err, wholeErr, whole)
+		}
+		if err != nil {
+			continue
+		}
+		same := func(short, got string) {
+			t.Helper()
+			if want := strings.ReplaceAll(short, "~", long); got != want {
+				t.Errorf("%s: got %.100s, want %.100s", test, got, want)
+			}
+		}
+		same(short.ID.text, got.ID.text)
+		same(short.Method, got.Method)
+		same(string(short.Params), string(got.Params))
+		same(string(short.Result), string(got.Result))
+		same(short.Trace.Parent, got.Trace.Parent)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/spare"
 	"github.com/airlock-exec/airlock/internal/transport"
 )
 
@@ -20,6 +21,7 @@ type outgoing struct {
 	transport transport.Conn
 	limit     int
 	began     func() // called when a write begins
+	large     spare.Buffers
 
 	mu      sync.Mutex
 	work    sync.Cond // queue, writing, ending or err changed
@@ -40,32 +42,51 @@ func newOutgoing(t transport.Conn) *outgoing {
 	return o
 }
 
-// buffers holds the memory of messages that have been written.
+// buffers holds the memory of messages that have been written, but for the
+// large ones.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const (
-	// pooledBytes is the largest buffer worth keeping: a chunk of output in base64.
+	// pooledBytes is the largest buffer that all connections share: a chunk of
+	// output in base64.
 	pooledBytes = 2 * limits.ChunkBytes
 	// directBytes is up to how much whoever adds writes. More is worth the work
 	// of two goroutines.
 	directBytes = 16 << 10
 )
 
-// add queues the message that build appends to an empty buffer, once the queue
-// is below its bound and those that came before have had their turn. An error
-// means that the connection is over, or ctx. What is added without a flush is
-// written at the next one, or when much has gathered.
-func (o *outgoing) add(ctx context.Context, build func(dst []byte) []byte, flush bool) error {
-	buffer := buffers.Get().(*[]byte)
-	message := build((*buffer)[:0])
+// buffer returns an empty buffer for a message, which is going to be added.
+func (o *outgoing) buffer() []byte { return (*buffers.Get().(*[]byte))[:0] }
 
+// largeBuffer is buffer for a message that is large, in all likelihood.
+func (o *outgoing) largeBuffer() []byte {
+	if buffer := o.large.Take(); buffer != nil {
+		return buffer
+	}
+	return o.buffer()
+}
+
+// recycle keeps the memory of a message for another one.
+func (o *outgoing) recycle(message []byte) {
+	if cap(message) <= pooledBytes {
+		buffers.Put(&message)
+	} else {
+		o.large.Keep(message)
+	}
+}
+
+// add queues a message, once the queue is below its bound and those that came
+// before have had their turn. The message's memory is the queue's from now on. An
+// error means that the connection is over, or ctx. What is added without a flush
+// is written at the next one, or when much has gathered.
+func (o *outgoing) add(ctx context.Context, message []byte, flush bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.waiting) > 0 || o.bytes >= o.limit {
 		o.waitForRoom(ctx)
 	}
 	if err := cmp.Or(o.err, context.Cause(ctx)); err != nil {
-		recycle(message)
+		o.recycle(message)
 		return err
 	}
 	o.queue = append(o.queue, message)
@@ -139,7 +160,7 @@ func (o *outgoing) writeQueue() {
 	written := 0
 	for i, message := range batch {
 		written += len(message)
-		recycle(message)
+		o.recycle(message)
 		batch[i] = nil
 	}
 	o.mu.Lock()
@@ -160,12 +181,6 @@ func (o *outgoing) busy() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.bytes > 0 && o.err == nil
-}
-
-func recycle(message []byte) {
-	if cap(message) <= pooledBytes {
-		buffers.Put(&message)
-	}
 }
 
 // run writes what is queued until that is finished or the transport fails, and

@@ -111,3 +111,26 @@ func BenchmarkRoundTrip(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkReadBlock reads messages as large as those that write a block of a
+// file.
+func BenchmarkReadBlock(b *testing.B) {
+	l, conns := serve(b, Config{})
+	client, conn := connect(b, l, conns)
+	const size = 1400 << 10
+	message := frame(fin|opText, bytes.Repeat([]byte("x"), size))
+	go func() {
+		for {
+			if _, err := client.Write(message); err != nil {
+				return
+			}
+		}
+	}()
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := conn.Read(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

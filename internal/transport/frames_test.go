@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,9 +58,6 @@ func TestFramesAccepted(t *testing.T) {
 			defer client.sendAll(append(tt.frames, frame(fin|opText, []byte("next")))...)()
 			expectMessage(t, conn, tt.want)
 			expectMessage(t, conn, []byte("next"))
-			if n := cap(conn.(*wsConn).readBuf); n > keptBuffer {
-				t.Errorf("a buffer of %d bytes is kept", n)
-			}
 		})
 	}
 }
@@ -181,7 +179,8 @@ func TestPingOfPeerThatDoesNotRead(t *testing.T) {
 	l, conns := serve(t, Config{})
 	client, conn := connect(t, l, conns)
 	written := make(chan error, 1)
-	go func() { written <- conn.Write([][]byte{make([]byte, 32<<20)}) }()
+	batch := slices.Repeat([][]byte{make([]byte, limits.FrameBytes)}, 4)
+	go func() { written <- conn.Write(batch) }()
 	waitForBlockedWrite(t, conn)
 
 	// Far more pings than are remembered, and still the message behind them
@@ -195,8 +194,10 @@ func TestPingOfPeerThatDoesNotRead(t *testing.T) {
 	expectMessage(t, conn, []byte("hello"))
 
 	_ = client.SetReadDeadline(time.Now().Add(testTimeout))
-	if _, message, err := client.receive(); err != nil || len(message) != 32<<20 {
-		t.Fatal(len(message), err)
+	for range batch {
+		if _, message, err := client.receive(); err != nil || len(message) != limits.FrameBytes {
+			t.Fatal(len(message), err)
+		}
 	}
 	if err := <-written; err != nil {
 		t.Fatal(err)
@@ -241,4 +242,72 @@ func TestHugeMessages(t *testing.T) {
 		t.Errorf("closed with status %d", status)
 	}
 	wait()
+}
+
+// letters are so many that one part is not like another.
+func letters(n int) []byte {
+	text := make([]byte, n)
+	for i := range text {
+		text[i] = 'a' + byte(i%25+i>>20)%26
+	}
+	return text
+}
+
+// A message that is too large for one frame goes in fragments, with either end.
+func TestFragments(t *testing.T) {
+	l, conns := serve(t, Config{})
+	client, conn := connect(t, l, conns)
+	for _, tt := range []struct {
+		size   int
+		frames []int // what each holds
+	}{
+		{limits.FrameBytes, []int{limits.FrameBytes}},
+		{limits.FrameBytes + 1, []int{limits.FrameBytes, 1, 0}},
+		{2*limits.FrameBytes + 5, []int{limits.FrameBytes, limits.FrameBytes, 5, 0}},
+	} {
+		message := letters(tt.size)
+		written := make(chan error, 1)
+		go func() { written <- conn.Write([][]byte{message, []byte("next")}) }()
+		var got []byte
+		for i, size := range tt.frames {
+			want := byte(opContinuation)
+			if i == 0 {
+				want = opText
+			}
+			if i == len(tt.frames)-1 {
+				want |= fin
+			}
+			first, payload, err := client.receive()
+			if err != nil || first != want || len(payload) != size {
+				t.Fatalf("%d bytes: frame %d begins with %#x and has %d bytes, error %v; want %#x, %d", tt.size, i, first, len(payload), err, want, size)
+			}
+			got = append(got, payload...)
+		}
+		if !bytes.Equal(got, message) {
+			t.Errorf("%d bytes: other ones came", tt.size)
+		}
+		client.expect(fin|opText, "next")
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Fragments of a client are masked, each with its own key.
+func TestFragmentsOfClient(t *testing.T) {
+	l, conns := serve(t, Config{})
+	client, err := Dial(t.Context(), l.URL(), DialOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close(nil)
+	conn := <-conns
+	message := letters(2*limits.FrameBytes + 5)
+	written := make(chan error, 1)
+	go func() { written <- client.Write([][]byte{message, []byte("next")}) }()
+	expectMessage(t, conn, message)
+	expectMessage(t, conn, []byte("next"))
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,12 +14,13 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/spare"
 )
 
 const (
 	// closeTimeout bounds how long Close tries to tell the peer.
 	closeTimeout = 100 * time.Millisecond
-	// keptBuffer is the largest read buffer kept from one message to the next.
+	// keptBuffer is the largest read buffer kept for as long as a connection lasts.
 	keptBuffer = 1 << 20
 	// firstBuffer is the smallest one.
 	firstBuffer = 4 << 10
@@ -42,7 +44,8 @@ type wsConn struct {
 	alive  keepalive
 
 	readBuf []byte
-	reading atomic.Int64 // net.clock when the Read in progress began; 0: none is
+	large   spare.Buffers // those of readBuf that were larger than keptBuffer
+	reading atomic.Int64  // net.clock when the Read in progress began; 0: none is
 
 	writing chan struct{} // holds a token while a batch or a control frame is written
 	broken  bool          // a write failed, maybe within a frame; owned by the token
@@ -90,6 +93,7 @@ func (c *wsConn) Read() ([]byte, error) {
 	c.reading.Store(int64(c.net.clock()))
 	defer c.reading.Store(0)
 	if cap(c.readBuf) > keptBuffer {
+		c.large.Keep(c.readBuf)
 		c.readBuf = nil
 	}
 	err := c.readMessage()
@@ -116,6 +120,9 @@ func (c *wsConn) readMessage() error {
 	kind, r, err := c.ws.Reader(context.Background())
 	if err != nil {
 		return err
+	}
+	if c.readBuf == nil {
+		c.readBuf = c.large.Take()
 	}
 	c.readBuf = c.readBuf[:0]
 	for {
@@ -144,7 +151,7 @@ func (c *wsConn) readMessage() error {
 	return nil
 }
 
-// Write sends each message as one text frame.
+// Write sends each message as one text frame, or in fragments if it is large.
 func (c *wsConn) Write(batch [][]byte) error {
 	if err := c.writeBatch(batch); err != nil {
 		c.end(fmt.Errorf("%w: %w", ErrClosed, err), 0)
@@ -162,13 +169,29 @@ func (c *wsConn) writeBatch(batch [][]byte) error {
 	c.net.cork()
 	var err error
 	for _, message := range batch {
-		if err = c.ws.Write(context.Background(), websocket.MessageText, message); err != nil {
+		if err = c.writeMessage(message); err != nil {
 			break
 		}
 	}
 	err = errors.Join(err, c.net.uncork())
 	c.broken = err != nil
 	return err
+}
+
+func (c *wsConn) writeMessage(message []byte) error {
+	if len(message) <= limits.FrameBytes {
+		return c.ws.Write(context.Background(), websocket.MessageText, message)
+	}
+	w, err := c.ws.Writer(context.Background(), websocket.MessageText)
+	if err != nil {
+		return err
+	}
+	for fragment := range slices.Chunk(message, limits.FrameBytes) {
+		if _, err := w.Write(fragment); err != nil {
+			return err
+		}
+	}
+	return w.Close()
 }
 
 // Close tells the peer the reason, unless that takes long, and closes.
@@ -209,6 +232,7 @@ func (c *wsConn) end(cause error, status websocket.StatusCode) {
 		}
 		_ = c.net.Close()
 		_ = c.ws.CloseNow()
+		c.large.Close()
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/airlock-exec/airlock/internal/limits"
 )
 
 // countingConn counts the writes that reach the connection.
@@ -113,8 +115,15 @@ func TestReadBuffer(t *testing.T) {
 	if second := read(200); &first[0] != &second[0] {
 		t.Error("the buffer is not used again")
 	}
-	if huge := read(5 << 20); cap(huge) > 10<<20 {
-		t.Errorf("%d bytes for a message of 5 MiB", cap(huge))
+	large := read(5 << 20)
+	if cap(large) > 10<<20 {
+		t.Errorf("%d bytes for a message of 5 MiB", cap(large))
+	}
+	if again := read(4 << 20); &large[0] != &again[0] {
+		t.Error("a large buffer is not used again")
+	}
+	if huge := read(limits.SpareBufferBytes + 1); cap(huge) > 2*limits.SpareBufferBytes {
+		t.Errorf("%d bytes for a message of %d", cap(huge), limits.SpareBufferBytes+1)
 	}
 	if after := read(100); cap(after) > firstBuffer {
 		t.Errorf("%d bytes are kept after a huge message", cap(after))

@@ -26,6 +26,8 @@ func draw(t *rapid.T, typ reflect.Type) reflect.Value {
 		v.Set(reflect.ValueOf(uri))
 	case typ == reflect.TypeFor[protocol.UUID]():
 		v.Set(reflect.ValueOf(protocol.NewUUID()))
+	case typ == reflect.TypeFor[protocol.FileData]():
+		v.Field(0).SetBytes(rapid.SliceOfN(rapid.Byte(), 0, 9).Draw(t, "bytes"))
 	case typ == reflect.TypeFor[jsontext.Value]():
 		v.SetBytes([]byte(rapid.SampledFrom([]string{`{}`, `{"a":[1,"x"]}`}).Draw(t, "raw")))
 	case kind == reflect.Pointer:
@@ -173,6 +175,9 @@ func TestDifferences(t *testing.T) {
 		// A pattern can't tell which URIs are paths.
 		{"StartParams", start("file:///tmp?x"), true, false},
 		{"StartParams", start("file:///%00"), true, false},
+		// The method tells what is wrong with the data of a file.
+		{"WriteFileParams", `{"path":"file:///a","dataBase64":"!"}`, true, true},
+		{"WriteFileParams", `{"path":"file:///a","dataBase64":1}`, false, false},
 		// Whoever decodes the value has not seen the text: a parser before a schema takes
 		// either one of two members, most likely the last.
 		{"TerminateParams", `{"processId":"p","processId":"q"}`, true, false},

@@ -66,7 +66,9 @@ const (
 // special are types that are not on the wire what they are in Go.
 var special = map[reflect.Type]object{
 	reflect.TypeFor[protocol.Bytes](): {{"type", "string"}, {"contentEncoding", "base64"}, {"pattern", base64}},
-	reflect.TypeFor[protocol.UUID]():  {{"type", "string"}, {"pattern", uuid}},
+	// More is read, and then refused by the method.
+	reflect.TypeFor[protocol.FileData](): {{"type", "string"}, {"contentEncoding", "base64"}},
+	reflect.TypeFor[protocol.UUID]():     {{"type", "string"}, {"pattern", uuid}},
 	reflect.TypeFor[protocol.PathURI](): {
 		{"type", "string"}, {"format", "uri"}, {"pattern", fileURI},
 	},

@@ -68,12 +68,12 @@ var layers = []layer{
 	{
 		path: "internal/rpc",
 		job:  "one JSON-RPC connection",
-		only: []string{"internal/transport", "protocol", "internal/telemetry", "internal/limits"}, // it does not know what a method means
+		only: []string{"internal/transport", "protocol", "internal/telemetry", "internal/spare", "internal/longtext", "internal/limits"}, // it does not know what a method means
 	},
 	{
 		path: "internal/transport",
 		job:  "moves whole messages between two peers",
-		only: []string{"internal/telemetry", "internal/limits"}, // it does not look into messages
+		only: []string{"internal/telemetry", "internal/spare", "internal/limits"}, // it does not look into messages
 	},
 	{
 		path: "internal/session",
@@ -98,6 +98,9 @@ var layers = []layer{
 	{path: "internal/launch", job: "from the parameters of a start to a child"},
 	{path: "internal/network", job: "the policy proxy"},
 	{path: "internal/credential", job: "masks credentials in the child, translates them at the proxy"},
+	{path: "internal/discover", job: "environment/* and capabilities/*"},
+	{path: "internal/fetch", job: "http/request"},
+	{path: "internal/files", job: "fs/*"},
 	{path: "internal/sandbox", job: "the policy model and its backends"},
 	{path: "internal/snapshot", job: "captures a shell's state"},
 	{
@@ -115,16 +118,15 @@ var layers = []layer{
 		job:  "a process with all its descendants",
 		only: []string{"internal/limits"}, // the helper links it
 	},
-	{path: "internal/files", job: "fs/*"},
-	{path: "internal/fetch", job: "http/request"},
-	{path: "internal/discover", job: "environment/* and capabilities/*"},
 	{path: "internal/environ", job: "the child's environment, and the account that it belongs to"},
 	{
 		path: "protocol",
 		job:  "the wire contract: plain types, strict decoding",
-		only: []string{}, // others build on it without taking us along
+		only: []string{"internal/longtext"}, // others build on it without taking us along
 	},
 	{path: "internal/telemetry", job: "traces and metrics", only: []string{}},
+	{path: "internal/longtext", job: "the long string in a JSON text", only: []string{}},
+	{path: "internal/spare", job: "large buffers between two uses", only: []string{"internal/limits"}},
 	{path: "internal/limits", job: "every bound, with its reason", only: []string{}},
 }
 

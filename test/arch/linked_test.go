@@ -19,15 +19,21 @@ import (
 // is there. A module costs size, start-up time and trust: a new one needs a
 // reason that the standard library, or a little code of our own, can't meet.
 var linked = map[string]string{
-	"github.com/alecthomas/kong":         "parses the command line into structs",
-	"github.com/coder/websocket":         "WebSocket frames and handshake; no dependencies of its own",
-	"github.com/creack/pty":              "opens pseudo-terminals on Unix systems other than Linux",
-	"github.com/go-json-experiment/json": "decodes JSON case-sensitively and refuses duplicate names and bad UTF-8",
-	"github.com/golang-jwt/jwt/v5":       "checks signed bearer tokens",
-	"github.com/pelletier/go-toml/v2":    "reads the configuration file and refuses unknown keys, with line numbers",
-	"github.com/segmentio/asm":           "base64 in vector instructions: ten times as fast, and all output passes through it",
-	"golang.org/x/sys":                   "system calls that package syscall lacks",
-	"golang.org/x/term":                  "puts the user's terminal into raw mode for `airlock run -t`",
+	"github.com/alecthomas/kong":             "parses the command line into structs",
+	"github.com/bmatcuk/doublestar/v4":       "matches globs with `**`",
+	"github.com/coder/websocket":             "WebSocket frames and handshake; no dependencies of its own",
+	"github.com/creack/pty":                  "opens pseudo-terminals on Unix systems other than Linux",
+	"github.com/fsnotify/fsnotify":           "tells of changed files on systems other than Linux",
+	"github.com/go-json-experiment/json":     "decodes JSON case-sensitively and refuses duplicate names and bad UTF-8",
+	"github.com/golang-jwt/jwt/v5":           "checks signed bearer tokens",
+	"github.com/pelletier/go-toml/v2":        "reads the configuration file and refuses unknown keys, with line numbers",
+	"github.com/segmentio/asm":               "base64 in vector instructions: ten times as fast, and all output passes through it",
+	"golang.org/x/sys":                       "system calls that package syscall lacks",
+	"golang.org/x/term":                      "puts the user's terminal into raw mode for `airlock run -t`",
+	"github.com/klauspost/compress":          "decodes zstd, which answers to HTTP requests may be in; the standard library does not",
+	"golang.org/x/crypto/x509roots/fallback": "Mozilla's certificate authorities, for machines that have none",
+	"golang.org/x/net":                       "brings international names into ASCII, and says which proxy the environment wants for a URL",
+	"golang.org/x/text":                      "the tables for that",
 }
 
 // systems are those that the binary is built for.

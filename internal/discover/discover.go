@@ -1,0 +1,59 @@
+package discover
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/airlock-exec/airlock/internal/limits"
+)
+
+// Config says where agents keep what is theirs on this host. A zero field means
+// its default.
+type Config struct {
+	// CodexHome is the folder of the user's configuration, plugins and skills. The
+	// default is $CODEX_HOME, or .codex in the user's home.
+	CodexHome string
+	// UserHome is the user's home. The default is $HOME, or what the system has in
+	// its place.
+	UserHome string
+	// SystemDir is the folder of what the host's administrator has set. The default
+	// is /etc/codex on Unix; other systems have none.
+	SystemDir string
+}
+
+// Discoverer tells clients what agents find on this host: configuration, plugins
+// and skills. It keeps nothing from one call to the next, and changes nothing. Its
+// methods may be called at the same time.
+type Discoverer struct {
+	config Config
+	slots  chan struct{} // one for each call with a large answer
+}
+
+// New makes a Discoverer.
+func New(config Config) *Discoverer {
+	if config.UserHome == "" {
+		config.UserHome, _ = os.UserHomeDir()
+	}
+	if config.CodexHome == "" {
+		config.CodexHome = os.Getenv("CODEX_HOME")
+	}
+	if config.CodexHome == "" && config.UserHome != "" {
+		config.CodexHome = filepath.Join(config.UserHome, ".codex")
+	}
+	if config.SystemDir == "" {
+		config.SystemDir = systemDir
+	}
+	return &Discoverer{config: config, slots: make(chan struct{}, limits.DiscoveryRequests)}
+}
+
+// enter waits until a large answer may be made; leave is to be called then. The
+// error is that of the context.
+func (d *Discoverer) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case d.slots <- struct{}{}:
+		return func() { <-d.slots }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

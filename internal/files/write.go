@@ -1,0 +1,60 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/airlock-exec/airlock/internal/sandbox"
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// WriteFile writes a whole file. One that fails may have been written in part.
+func (*Files) WriteFile(_ context.Context, p *protocol.WriteFileParams) (*protocol.WriteFileResult, error) {
+	if p.DataBase64.Fault != nil {
+		return nil, protocol.Errorf(protocol.CodeInvalidRequest,
+			"fs/writeFile requires valid base64 dataBase64: %v", p.DataBase64.Fault)
+	}
+	path, err := path(p.Path, p.Sandbox, sandbox.Write)
+	if err != nil {
+		return nil, err
+	}
+	place, err := locate(path, p.FollowSymlinks)
+	if err != nil {
+		return nil, err
+	}
+	defer place.Close()
+	file, err := place.create()
+	switch {
+	case errors.Is(err, syscall.ENXIO) && place.follow && place.isPipe():
+		return nil, errNotFile(path) // as if it had a reader
+	case err != nil:
+		return nil, err
+	}
+	_, err = file.WriteAt(p.DataBase64.Bytes, 0)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	return &protocol.WriteFileResult{}, nil
+}
+
+// create opens a regular file to be written, from empty. Only what is one loses
+// what is in it.
+func (p *place) create() (*os.File, error) {
+	file, _, err := p.open(openWrite)
+	if err != nil {
+		return nil, err
+	}
+	if err := file.Truncate(0); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
+}
+
+func (p *place) isPipe() bool {
+	st, err := p.status(true)
+	return err == nil && st.mode&fs.ModeNamedPipe != 0
+}
