@@ -55,6 +55,12 @@ func ask[R any](ctx context.Context, l *link, method string, params any) (result
 
 // call makes a request that may be made more than once, until it is answered.
 func call[R any](ctx context.Context, e *executor, method string, params any) (*R, error) {
+	result, err := request[R](ctx, e, method, params)
+	return result, classify(err)
+}
+
+// request is call with the error as it was answered.
+func request[R any](ctx context.Context, e *executor, method string, params any) (*R, error) {
 	var l *link
 	for {
 		var err error
@@ -63,13 +69,19 @@ func call[R any](ctx context.Context, e *executor, method string, params any) (*
 		}
 		result, lost, err := ask[R](ctx, l, method, params)
 		if !lost {
-			return result, classify(err)
+			return result, err
 		}
 	}
 }
 
 // callOnce makes a request that must not be made twice.
 func callOnce[R any](ctx context.Context, e *executor, method string, params any) (*R, error) {
+	result, err := requestOnce[R](ctx, e, method, params)
+	return result, classify(err)
+}
+
+// requestOnce is callOnce with the error as it was answered.
+func requestOnce[R any](ctx context.Context, e *executor, method string, params any) (*R, error) {
 	l, err := e.connected(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("calling %s: %w", method, err)
@@ -78,5 +90,5 @@ func callOnce[R any](ctx context.Context, e *executor, method string, params any
 	if lost {
 		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
-	return result, classify(err)
+	return result, err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/airlock-exec/airlock/protocol"
 )
 
-// Executor runs commands.
+// Executor runs commands, works with files and makes HTTP requests.
 type Executor interface {
 	// Info describes the executor's host, and what the executor can do.
 	Info() *protocol.EnvironmentInfo
@@ -36,6 +36,10 @@ type Executor interface {
 	// what they use. The error wraps errors.ErrUnsupported if the executor can't
 	// do that.
 	Processes(ctx context.Context, usage bool) ([]protocol.ProcessInfo, error)
+	// Files returns what works with the files of the executor's host.
+	Files() *Files
+	// HTTP returns what makes HTTP requests from the executor's host.
+	HTTP() *HTTP
 	// Close ends the connection. Processes live on until the session expires,
 	// or until an executor in the same program is closed.
 	Close() error

@@ -1,6 +1,6 @@
 // Package client talks to an executor: it opens a session, starts processes,
 // and hands out what they do in order, also when the connection is lost on the
-// way.
+// way. It works with the executor's files, and makes HTTP requests from its host.
 //
 // [Dial] connects to an executor elsewhere, [Connect] to one inside the program:
 // it takes a *server.Server. See the examples.
@@ -9,8 +9,8 @@
 //
 // A lost connection is replaced, and the session goes on. What is asked for
 // meanwhile waits. A call whose answer was lost is repeated if that is harmless:
-// writes are recognised by the executor, starts by their id. [Process.Signal]
-// is the one call that is not repeated.
+// writes are recognised by the executor, starts by their id. [Process.Signal] is
+// not repeated; [Files] and [HTTP] say what is not of theirs.
 //
 // # Order
 //
@@ -25,6 +25,9 @@
 // back. With an executor that can't hold back one process alone (its features
 // lack [protocol.FeatureProcessWindow]), the whole connection is, other
 // processes and answers included.
+//
+// Files are read and written at the pace of whoever does it. The body of an HTTP
+// answer can't be held back alone: see [HTTP].
 //
 // # Concurrency
 //

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 
 	"github.com/airlock-exec/airlock/client"
@@ -147,4 +150,84 @@ func ExampleProcess_Events() {
 	// 1: hello
 	// 2: exit code 0
 	// 3: the end
+}
+
+// Reads and writes files of an executor, and hands a directory of it to what takes one
+// of package io/fs.
+func ExampleFiles() {
+	ctx := context.Background()
+	local := server.New(server.Config{})
+	defer local.Close()
+	executor, err := client.Connect(ctx, local, client.Options{Name: "example"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer executor.Close()
+
+	folder, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+	root, err := protocol.PathURIFromNative(folder)
+	if err != nil {
+		log.Fatal(err)
+	}
+	files := executor.Files()
+	path, err := root.Join("notes/hello.txt")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if parent, ok := path.Parent(); ok {
+		if err := files.MkdirAll(ctx, parent); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := files.WriteFile(ctx, path, []byte("hello\n")); err != nil {
+		log.Fatal(err)
+	}
+	err = fs.WalkDir(files.Dir(ctx, root), ".", func(name string, d fs.DirEntry, err error) error {
+		fmt.Println(name, d.IsDir())
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := files.Open(ctx, root); err != nil {
+		fmt.Println("a directory can't be opened")
+	}
+	// Output:
+	// . true
+	// notes true
+	// notes/hello.txt false
+	// a directory can't be opened
+}
+
+// Makes an HTTP request from the host of an executor.
+func ExampleHTTP() {
+	ctx := context.Background()
+	local := server.New(server.Config{})
+	defer local.Close()
+	executor, err := client.Connect(ctx, local, client.Options{Name: "example"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer executor.Close()
+	origin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "hello from there")
+	}))
+	defer origin.Close()
+
+	there := &http.Client{Transport: executor.HTTP()}
+	response, err := there.Get(origin.URL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(response.Status, string(body))
+	// Output: 200 OK hello from there
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/internal/transport"
@@ -17,10 +18,14 @@ import (
 type executor struct {
 	connector Connector
 	options   Options
-	writer    string // begins our write ids: other clients have others
+	writer    string        // begins our write ids: other clients have others
+	lastID    atomic.Uint64 // of what a connection knows by ids of ours
 	sessionID string
 	stop      context.CancelCauseFunc
 	owned     sync.WaitGroup
+	watchers  watchers
+	missing   missingWatch
+	streams   streams
 
 	mu        sync.Mutex
 	news      news  // link or err has changed

@@ -18,6 +18,7 @@ import (
 type fake struct {
 	t       *testing.T
 	serving sync.WaitGroup
+	files   *fakeFiles
 
 	mu       sync.Mutex
 	features []string // none: not an Airlock
@@ -49,7 +50,7 @@ type fakeProcess struct {
 }
 
 func newFake(t *testing.T, features ...string) *fake {
-	f := &fake{t: t, features: features, procs: map[string]*fakeProcess{}}
+	f := &fake{t: t, features: features, procs: map[string]*fakeProcess{}, files: newFakeFiles()}
 	t.Cleanup(f.serving.Wait)
 	return f
 }

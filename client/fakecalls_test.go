@@ -76,7 +76,7 @@ func (l *fakeLink) do(r rpc.Request) rpc.Reply {
 	case protocol.MethodProcessTerminate:
 		return answer(r, l.fake.terminate)
 	}
-	return rpc.Reply{Err: protocol.Errorf(protocol.CodeMethodNotFound, "no %s", r.Method)}
+	return l.fake.files.do(l, r)
 }
 
 func answer[P, R any](r rpc.Request, do func(*P) (*R, error)) rpc.Reply {
@@ -111,6 +111,8 @@ func (l *fakeLink) initialize(params *protocol.InitializeParams) (*protocol.Init
 		PrependPathDirs: []protocol.PathURI{}, TemporaryDirectories: []protocol.PathURI{},
 	}
 	info.TempDir, _ = protocol.ParsePathURI("file:///tmp")
+	info.PlatformOS = "linux"
+	info.Capabilities.FileWriteStreaming, info.Capabilities.FSWatchMissing = true, true
 	if f.features != nil {
 		info.Airlock = &protocol.AirlockInfo{Version: "test", Features: f.features}
 	}

@@ -44,6 +44,7 @@ func (l *fakeLink) notify(p *fakeProcess, e Event, extra *protocol.EventExtra) {
 
 // Gone implements rpc.Handler.
 func (l *fakeLink) Gone() {
+	l.fake.files.gone(l)
 	l.fake.mu.Lock()
 	defer l.fake.mu.Unlock()
 	if l.fake.attached == l {

@@ -59,6 +59,17 @@ func (l *link) serve(ctx context.Context) {
 	l.serving.Go(l.pace)
 }
 
+// isOver tells whether all that came over the connection has been handed on, and
+// nothing will come any more.
+func (l *link) isOver() bool {
+	select {
+	case <-l.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // close ends the connection and waits until nothing of it is left.
 func (l *link) close(reason error) {
 	l.rpc.Close(reason)
@@ -104,9 +115,9 @@ func (*link) Begin(_ context.Context, r rpc.Request) rpc.Reply {
 // Gone implements [rpc.Handler].
 func (*link) Gone() {}
 
-// Notification implements [rpc.Handler]. What is not about a process of ours is
+// Notification implements [rpc.Handler]. What is not about something of ours is
 // ignored: executors may tell more than we know of.
-func (l *link) Notification(_ context.Context, method string, params jsontext.Value) error {
+func (l *link) Notification(ctx context.Context, method string, params jsontext.Value) error {
 	switch method {
 	case protocol.NotificationProcessOutput:
 		return deliver(l, params, func(n *protocol.OutputNotification) (string, Event, *protocol.EventExtra) {
@@ -123,7 +134,23 @@ func (l *link) Notification(_ context.Context, method string, params jsontext.Va
 		return deliver(l, params, func(n *protocol.ClosedNotification) (string, Event, *protocol.EventExtra) {
 			return n.ProcessID, Event{Kind: Closed, Seq: n.Seq, Reason: reason(n.Airlock)}, n.Airlock
 		})
+	case protocol.NotificationMissingChanged:
+		return decoded(params, l.executor.missing.changed)
+	case protocol.NotificationChanged:
+		return decoded(params, l.executor.watchers.changed)
+	case protocol.NotificationHTTPBodyDelta:
+		return decoded(params, func(n *protocol.HTTPBodyDeltaNotification) { l.executor.streams.arrive(ctx, n) })
 	}
+	return nil
+}
+
+// decoded decodes a notification and hands it on.
+func decoded[N any](params jsontext.Value, hand func(*N)) error {
+	n, err := protocol.Decode[N](params)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNonsense, err)
+	}
+	hand(&n)
 	return nil
 }
 

@@ -20,11 +20,18 @@ func (n *news) wait() <-chan struct{} {
 // await waits for the next change, or ctx. The caller holds the lock, which is
 // let go meanwhile.
 func (n *news) await(ctx context.Context, mu *sync.Mutex) error {
+	return n.awaitOr(ctx, mu, nil)
+}
+
+// awaitOr is await, which ends without an error, too, when something else is closed.
+func (n *news) awaitOr(ctx context.Context, mu *sync.Mutex, other <-chan struct{}) error {
 	change := n.wait()
 	mu.Unlock()
 	defer mu.Lock()
 	select {
 	case <-change:
+		return nil
+	case <-other:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

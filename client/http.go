@@ -1,0 +1,105 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/airlock-exec/airlock/protocol"
+)
+
+// answerBytes bounds the body that [HTTP.Do] returns.
+const answerBytes = 64 << 20
+
+// Errors to branch on, of HTTP.
+var (
+	// ErrBodyTooLarge: a body has more than 64 MiB, which only [HTTP.Stream] reads.
+	ErrBodyTooLarge = errors.New("the body of the answer is too large to be held in memory: stream it")
+	// ErrBodyUnread: much of a body was waiting to be read and nothing was taken of
+	// it, so that it has been given up.
+	ErrBodyUnread = errors.New("the body of the answer has been given up, as it was not read while more of it came")
+)
+
+// HTTP makes HTTP requests from an executor's host: with its network, its proxies and
+// its certificates. It implements [http.RoundTripper], so that
+//
+//	&http.Client{Transport: executor.HTTP()}
+//
+// is a client that lives there.
+//
+// # Bodies of answers
+//
+// They are streamed. Up to 16 MiB of a body wait here to be read. The dialect has no
+// way to hold back one body alone: when there is more, nothing is read from the
+// connection until some has been taken. A body of which nothing is taken for 5
+// seconds meanwhile is given up, and reading it fails with [ErrBodyUnread]. So a
+// large body must be read without waiting for anything else from the executor.
+//
+// Nor is there a way to end a request early. A body that is closed, or whose context
+// ends, is dropped as it comes; the deadline of a context is told to the executor.
+//
+// # Lost connections
+//
+// A request that was not answered is made again if its method is safe: GET, HEAD,
+// OPTIONS or TRACE. Otherwise the error is [ErrOutcomeUnknown]. A body that is being
+// read ends with an error that wraps io.ErrUnexpectedEOF.
+type HTTP struct{ executor *executor }
+
+// HTTP implements [Executor].
+func (e *executor) HTTP() *HTTP { return &HTTP{e} }
+
+// Do makes a request and returns the answer with its body. The members about
+// streaming are filled in. Any status is an answer. The error is a
+// *[protocol.Error] if the executor tells it.
+func (h *HTTP) Do(ctx context.Context, params protocol.HTTPRequestParams) (*protocol.HTTPRequestResult, error) {
+	result, body, err := h.Stream(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	result.BodyBase64, err = io.ReadAll(io.LimitReader(body, answerBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(result.BodyBase64) > answerBytes {
+		return nil, ErrBodyTooLarge
+	}
+	return result, nil
+}
+
+// Stream makes a request and returns the answer with what reads its body, which must
+// be closed. The context bounds that, too. Otherwise it is as [HTTP.Do].
+func (h *HTTP) Stream(ctx context.Context, params protocol.HTTPRequestParams) (*protocol.HTTPRequestResult, io.ReadCloser, error) {
+	var l *link
+	for {
+		var err error
+		if l, err = h.executor.connected(ctx, l); err != nil {
+			return nil, nil, fmt.Errorf("calling %s: %w", protocol.MethodHTTPRequest, err)
+		}
+		body := h.executor.newStream(ctx, l) // some of it may come right behind the answer
+		params.RequestID, params.StreamResponse = body.id, true
+		result, lost, err := ask[protocol.HTTPRequestResult](ctx, l, protocol.MethodHTTPRequest, &params)
+		if err == nil {
+			return result, body, nil
+		}
+		_ = body.Close()
+		switch {
+		case !lost:
+			return nil, nil, err
+		case !isSafe(params.Method):
+			return nil, nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+		}
+	}
+}
+
+// isSafe tells whether a request with a method may be made twice.
+func isSafe(method string) bool {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	default:
+		return false
+	}
+}
