@@ -21,7 +21,7 @@ CODEX_DIR     := .cache/codex-$(CODEX_VERSION)
 # The transcripts of the Codex exec-server, if they have been checked out
 # beside this repository.
 CONFORMANCE ?= ../shared/conformance
-SCENARIOS   ?= proc- handshake session transport environment
+SCENARIOS   ?= proc- handshake session transport environment fs- http-
 
 HELPER := internal/helper/embedded/airlock-helper
 
