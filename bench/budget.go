@@ -12,7 +12,7 @@ type budget struct {
 
 func atMost(limit float64) *budget { return &budget{limit: limit} }
 
-func atMostTimesBare(limit float64) *budget { return &budget{limit: limit, times: bareName} }
+func atMostTimes(limit float64, who string) *budget { return &budget{limit: limit, times: who} }
 
 func atLeastTimes(limit float64, who string) *budget {
 	return &budget{limit: limit, atLeast: true, times: who}

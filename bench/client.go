@@ -12,6 +12,7 @@ import (
 type client struct {
 	ws     *wsConn
 	lastID int
+	text   []byte // the memory of a message being sent
 
 	// live holds the processes that are not finished yet, by process id,
 	// and starts those whose start is not answered yet, by request id.
@@ -83,6 +84,22 @@ func (c *client) ask(method string, params any) (result []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.answerTo(method, id)
+}
+
+// askRaw is ask with params that are JSON already: to look at a megabyte in them
+// would take longer than to send it.
+func (c *client) askRaw(method string, params []byte) (result []byte, err error) {
+	c.lastID++
+	c.text = fmt.Appendf(c.text[:0], `{"id":%d,"method":%q,"params":%s}`, c.lastID, method, params)
+	if err := c.ws.writeText(c.text); err != nil {
+		return nil, fmt.Errorf("%s: sending: %w", method, err)
+	}
+	return c.answerTo(method, c.lastID)
+}
+
+// answerTo waits for the answer to a request that has been sent.
+func (c *client) answerTo(method string, id int) (result []byte, err error) {
 	for {
 		e, err := c.next()
 		if err != nil {
@@ -157,7 +174,7 @@ func (c *client) next() (event, error) {
 		return event{}, err
 	}
 	e, err := parseEvent(text)
-	if err != nil || e.kind == eventOutput || e.kind == eventOther {
+	if err != nil || e.kind == eventOutput || e.kind == eventBody || e.kind == eventOther {
 		return e, err
 	}
 	process := e.process
@@ -179,7 +196,7 @@ func (c *client) next() (event, error) {
 		}
 	case eventClosed:
 		p.closed = true
-	case eventOutput, eventOther:
+	case eventOutput, eventBody, eventOther:
 	}
 	if p.answered && p.exited && p.closed {
 		delete(c.live, process)

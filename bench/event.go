@@ -13,6 +13,7 @@ const (
 	eventOther eventKind = iota // not of interest to any measure
 	eventAnswer
 	eventOutput
+	eventBody // a part of the body of an HTTP answer
 	eventExited
 	eventClosed
 )
@@ -25,7 +26,8 @@ type event struct {
 	process  string // exited, closed
 	exitCode int    // exited
 	stdout   bool   // output: the stream is stdout
-	chunk    []byte // output: base64, valid until the next message is read
+	chunk    []byte // output, body: base64, valid until the next message is read
+	last     bool   // body: there is no more
 	finished bool   // set by client.next: this message completed a process
 }
 
@@ -44,6 +46,9 @@ type message struct {
 		Stream    string `json:"stream"`
 		Chunk     string `json:"chunk"`
 		ExitCode  int    `json:"exitCode"`
+		Delta     string `json:"deltaBase64"`
+		Done      bool   `json:"done"`
+		Error     string `json:"error"`
 	} `json:"params"`
 	Result json.RawMessage `json:"result"`
 	Error  *answerError    `json:"error"`
@@ -72,6 +77,9 @@ func parseEvent(text []byte) (event, error) {
 	if e, ok := scanOutput(text); ok {
 		return e, nil
 	}
+	if e, ok := scanBody(text); ok {
+		return e, nil
+	}
 	if e, ok := scanAnswer(text); ok {
 		return e, nil
 	}
@@ -84,6 +92,10 @@ func parseEvent(text []byte) (event, error) {
 		return event{}, m.Error
 	case m.Method == "process/output":
 		return event{kind: eventOutput, stdout: m.Params.Stream == "stdout", chunk: []byte(m.Params.Chunk)}, nil
+	case m.Method == methodBody && m.Params.Error != "":
+		return event{}, fmt.Errorf("the body of an HTTP answer ended early: %s", m.Params.Error)
+	case m.Method == methodBody:
+		return event{kind: eventBody, chunk: []byte(m.Params.Delta), last: m.Params.Done}, nil
 	case m.Method == "process/exited":
 		return event{kind: eventExited, process: m.Params.ProcessID, exitCode: m.Params.ExitCode}, nil
 	case m.Method == "process/closed":
@@ -95,13 +107,22 @@ func parseEvent(text []byte) (event, error) {
 	}
 }
 
+// methodBody tells a part of the body of an HTTP answer.
+const methodBody = "http/request/bodyDelta"
+
+// hasMethod looks for the method near the start, where it stands in the plain
+// spelling.
+func hasMethod(text []byte, method string) bool {
+	const start = 128
+	return bytes.Contains(text[:min(start, len(text))], []byte(`"method":"`+method+`"`))
+}
+
 // scanOutput reads an output notification without decoding it, which is what
 // keeps this client faster than the servers. It knows only the plain spelling,
 // without blanks, and leaves all else to the decoder. It cannot be misled by
 // what a string contains: our process ids are plain, base64 has no quotes.
 func scanOutput(text []byte) (event, bool) {
-	const start = 128 // the method stands near the start, or the slow way is taken
-	if !bytes.Contains(text[:min(start, len(text))], []byte(`"method":"process/output"`)) {
+	if !hasMethod(text, "process/output") {
 		return event{}, false
 	}
 	stream, ok := scanString(text, `"stream":"`)
@@ -110,6 +131,15 @@ func scanOutput(text []byte) (event, bool) {
 	}
 	chunk, ok := scanString(text, `"chunk":"`)
 	return event{kind: eventOutput, stdout: string(stream) == "stdout", chunk: chunk}, ok
+}
+
+// scanBody reads a part of a body as scanOutput does, but for the last one.
+func scanBody(text []byte) (event, bool) {
+	if !hasMethod(text, methodBody) {
+		return event{}, false
+	}
+	chunk, ok := scanString(text, `"deltaBase64":"`)
+	return event{kind: eventBody, chunk: chunk}, ok && bytes.HasSuffix(text, []byte(`"done":false,"error":null}}`))
 }
 
 // scanAnswer reads an answer without decoding its result, which may be large.

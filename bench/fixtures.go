@@ -3,13 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 )
 
 // fixtures are what measures need beside the contestants. Each is made when it
@@ -19,7 +19,8 @@ type fixtures struct {
 	hello *target
 	least *target
 	file  *contents
-	tree  string
+	tree  tree
+	large tree
 }
 
 // newFixtures makes the folder for them. The caller removes it.
@@ -31,7 +32,13 @@ func newFixtures() (*fixtures, error) {
 	return &fixtures{dir: dir}, nil
 }
 
-func (f *fixtures) remove() error { return os.RemoveAll(f.dir) }
+func (f *fixtures) remove() error {
+	err := os.RemoveAll(f.dir)
+	if f.large.root != "" {
+		err = errors.Join(err, os.RemoveAll(f.large.root))
+	}
+	return err
+}
 
 // helloSource is the least Go program that does what a measure waits for: it
 // prints a line that looks like a URL and stays. What it takes to start, to
@@ -106,26 +113,67 @@ func (f *fixtures) makeFile() (*contents, error) {
 	return f.file, nil
 }
 
-// makeTree makes a folder with treeDirs folders of treeFiles files each.
-func (f *fixtures) makeTree() (string, error) {
-	if f.tree != "" {
+// tree is a folder with folders of files. The names of either have one length.
+type tree struct {
+	root        string
+	dirs, files int // files in each folder
+	dir, file   string
+}
+
+// makeTree makes the tree of the design's table.
+func (f *fixtures) makeTree() (tree, error) {
+	if f.tree.root != "" {
 		return f.tree, nil
 	}
-	root := filepath.Join(f.dir, "tree")
-	for d := range treeDirs {
-		dir := filepath.Join(root, fmt.Sprintf("folder-%02d", d))
+	t := tree{filepath.Join(f.dir, "tree"), treeDirs, treeFiles, "folder-%02d", "file-%02d.txt"}
+	err := t.make()
+	if err == nil {
+		f.tree = t
+	}
+	return t, err
+}
+
+// makeLargeTree makes a tree of which an answer holds some 45,000 entries. It has
+// a short name, since names count.
+func (f *fixtures) makeLargeTree() (tree, error) {
+	if f.large.root != "" {
+		return f.large, nil
+	}
+	root, err := os.MkdirTemp("", "a")
+	if err != nil {
+		return tree{}, err
+	}
+	t := tree{root, 100, 490, "%02d", "%03d"}
+	if err := t.make(); err != nil {
+		return tree{}, errors.Join(err, os.RemoveAll(root))
+	}
+	f.large = t
+	return t, nil
+}
+
+func (t tree) make() error {
+	for d := range t.dirs {
+		dir := filepath.Join(t.root, fmt.Sprintf(t.dir, d))
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return "", err
+			return err
 		}
-		for n := range treeFiles {
-			name := filepath.Join(dir, "file-"+strconv.Itoa(n)+".txt")
-			if err := os.WriteFile(name, nil, 0o600); err != nil {
-				return "", err
+		for n := range t.files {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf(t.file, n)), nil, 0o600); err != nil {
+				return err
 			}
 		}
 	}
-	f.tree = root
-	return root, nil
+	return nil
+}
+
+// listed is how many of its files an answer to fs/walk names. The protocol bounds
+// the names in one, and what each costs besides.
+func (t tree) listed() int {
+	const most, besides = 4 << 20, 64
+	dir := fileURI(filepath.Join(t.root, fmt.Sprintf(t.dir, 0)))
+	file := dir + "/" + fmt.Sprintf(t.file, 0)
+	room := most - t.dirs*(len(dir)+besides) // folders come first
+	return min(t.dirs*t.files, room/(len(file)+besides))
 }
 
 // goBuild builds without symbols and without paths of this machine, as releases

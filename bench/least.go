@@ -71,9 +71,12 @@ func addLeast(s sample, key string, f func() (float64, error)) (sample, error) {
 }
 
 // bareRoundTrip sends as many bytes as a request has, and waits for them.
-func bareRoundTrip(ctx context.Context, n sizes) (s sample, err error) {
+func bareRoundTrip(ctx context.Context, n sizes) (sample, error) { return bareEcho(ctx, n, 50) }
+
+// bareEcho sends so many bytes, and waits for them.
+func bareEcho(ctx context.Context, n sizes, bytes int) (s sample, err error) {
 	err = withLeast(ctx, n, order{Do: "echo"}, func(conn net.Conn) (err error) {
-		message := make([]byte, 50)
+		message := make([]byte, bytes)
 		s, err = timeEach(n.roundTrips, func() error {
 			if _, err := conn.Write(message); err != nil {
 				return err

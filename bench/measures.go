@@ -26,10 +26,12 @@ type sizes struct {
 	streamMiB  int           // bytes through one pipe
 	echoes     int           // keystrokes
 	idlePTYs   int           // PTYs held open at once
-	roundTrips int           // environment/status requests
+	roundTrips int           // small requests
 	sandboxed  int           // confined processes
 	reads      int           // of the whole file
 	walks      int           // of the whole tree
+	blocks     int           // of a file, read and written
+	bodyMiB    int           // of an HTTP answer
 	settle     time.Duration // rest before memory is read
 
 	turns    map[string]int // in one round, of the measures that take more than one
@@ -39,18 +41,18 @@ type sizes struct {
 var (
 	full = sizes{
 		name: "full", rounds: 5, starts: 20, spawns: 200, parallel: 400, streamMiB: 256, echoes: 500, idlePTYs: 200,
-		roundTrips: 2000, sandboxed: 20, reads: 20, walks: 20, settle: 2 * time.Second,
+		roundTrips: 2000, sandboxed: 20, reads: 20, walks: 20, blocks: 1024, bodyMiB: 200, settle: 2 * time.Second,
 	}
 	quick = sizes{
 		name: "quick", rounds: 2, starts: 5, spawns: 20, parallel: 64, streamMiB: 32, echoes: 50, idlePTYs: 30,
-		roundTrips: 300, sandboxed: 5, reads: 5, walks: 5, settle: 500 * time.Millisecond,
+		roundTrips: 300, sandboxed: 5, reads: 5, walks: 5, blocks: 64, bodyMiB: 32, settle: 500 * time.Millisecond,
 	}
 	// check is for the regression check: many short turns, since what disturbs
 	// the machine for a moment then falls on one of many, and so does how a server
 	// happens to lie on the cores. Those that vary most take several in a round.
 	check = sizes{
 		name: "check", rounds: 9, limit: 35 * time.Second, starts: 4, spawns: 60, parallel: 96, streamMiB: 64, echoes: 100, idlePTYs: 30,
-		roundTrips: 300, sandboxed: 8, reads: 5, walks: 5, settle: 200 * time.Millisecond,
+		roundTrips: 300, sandboxed: 8, reads: 5, walks: 5, blocks: 64, bodyMiB: 64, settle: 200 * time.Millisecond,
 		turns: map[string]int{"startup": 3, "parallel": 3, "stream-head": 4, "stream-dd": 5, "echo": 6, "status": 6},
 	}
 )
@@ -97,11 +99,11 @@ var measures = []measure{
 		{key: "tree", title: "idle RSS after a start, with helpers", unit: "MB", budget: atMost(15)},
 	}},
 	{"spawn", spawnPipe, bareSpawnPipe, []row{
-		{key: "p50", title: "/bin/true start to closed, p50", unit: "ms", budget: atMostTimesBare(1.5)},
+		{key: "p50", title: "/bin/true start to closed, p50", unit: "ms", budget: atMostTimes(1.5, bareName)},
 		{key: "p99", title: "/bin/true start to closed, p99", unit: "ms", unsteady: true},
 	}},
 	{"spawn-tty", spawnTTY, bareSpawnTTY, []row{
-		{key: "p50", title: "same, tty, p50", unit: "ms", budget: atMostTimesBare(2)},
+		{key: "p50", title: "same, tty, p50", unit: "ms", budget: atMostTimes(2, bareName)},
 		{key: "p99", title: "same, tty, p99", unit: "ms", unsteady: true},
 	}},
 	{"parallel", spawnParallel, bareSpawnParallel, []row{
@@ -126,7 +128,7 @@ var measures = []measure{
 		{key: "each", title: "per idle PTY", unit: "KB", budget: atMost(40)},
 	}},
 	{"sandbox", sandboxed, bareSandboxed, []row{
-		{key: "added", title: "sandboxed /bin/true, added (bare: bwrap)", unit: "ms", budget: atMostTimesBare(1)},
+		{key: "added", title: "sandboxed /bin/true, added (bare: bwrap)", unit: "ms", budget: atMostTimes(1, bareName)},
 		{key: "p50", title: "sandboxed /bin/true, start to closed, p50", unit: "ms"},
 	}},
 	{"sandbox-paced", sandboxedPaced, bareSandboxedPaced, []row{
@@ -138,6 +140,20 @@ var measures = []measure{
 	}},
 	{"fs-walk", walk, bareWalk, []row{
 		{key: "p50", title: "fs/walk, 5,000 files, p50", unit: "ms", budget: atMost(12)},
+	}},
+	{"fs-walk-large", walkLarge, bareWalkLarge, []row{
+		{key: "p50", title: "fs/walk, some 45,000 entries, p50", unit: "ms", budget: atMostTimes(0.333, peerName)},
+	}},
+	{"fs-metadata", metadata, bareMetadata, []row{
+		{key: "p50", title: "fs/getMetadata round trip, p50", unit: "ms", budget: atMostTimes(1, peerName)},
+	}},
+	{"fs-blocks", blocks, bareBlocks, []row{
+		{key: "read", title: "fs/readBlock, 1 GiB by 1 MiB", unit: "MiB/s"},
+		{key: "write", title: "fs/writeBlock, the same", unit: "MiB/s"},
+		{key: "growth", title: "RSS growth by either", unit: "MB", budget: atMost(16.7), noFloor: true},
+	}},
+	{"http-stream", httpStream, bareHTTPStream, []row{
+		{key: "rate", title: "http/request, 200 MiB streamed", unit: "MiB/s", budget: atLeastTimes(5, peerName)},
 	}},
 	{"stalled", besideStalled, nil, []row{
 		{key: "alone", title: "environment/status round trip, p99", unit: "ms"},

@@ -32,13 +32,22 @@ func ratios(a, b []float64) []float64 {
 	return all
 }
 
-// warmUps is how often timeEach runs f before it looks at the clock: the first
+// warmUps is how often timesOf runs f before it looks at the clock: the first
 // run in a fresh server also pays for lazily made helpers and cold caches.
 const warmUps = 3
 
 // timeEach runs f n times, one after the other, and returns the p50 and p99 of
 // its duration in milliseconds.
 func timeEach(n int, f func() error) (sample, error) {
+	took, err := timesOf(n, f)
+	if err != nil {
+		return nil, err
+	}
+	return sample{"p50": median(took), "p99": percentile(took, 0.99)}, nil
+}
+
+// timesOf runs f n times and returns how long each took, in milliseconds.
+func timesOf(n int, f func() error) ([]float64, error) {
 	var took []float64
 	for i := range warmUps + n {
 		begin := time.Now()
@@ -49,7 +58,7 @@ func timeEach(n int, f func() error) (sample, error) {
 			took = append(took, milliseconds(time.Since(begin)))
 		}
 	}
-	return sample{"p50": median(took), "p99": percentile(took, 0.99)}, nil
+	return took, nil
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

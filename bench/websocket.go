@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -148,9 +149,20 @@ func appendFrame(b []byte, opcode byte, mask uint32, payload []byte) []byte {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
 	}
 	b = binary.BigEndian.AppendUint32(b, mask)
-	key := [4]byte(b[len(b)-4:])
+	return appendMasked(b, mask, payload)
+}
+
+// appendMasked appends the payload as it travels, in words: blocks of files are
+// sent as fast as servers can read them.
+func appendMasked(b []byte, mask uint32, payload []byte) []byte {
+	key := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, mask), mask)
+	word := binary.NativeEndian.Uint64(key)
+	b = slices.Grow(b, len(payload))
+	for ; len(payload) >= len(key); payload = payload[len(key):] {
+		b = binary.NativeEndian.AppendUint64(b, binary.NativeEndian.Uint64(payload)^word)
+	}
 	for i, x := range payload {
-		b = append(b, x^key[i%4])
+		b = append(b, x^key[i])
 	}
 	return b
 }
