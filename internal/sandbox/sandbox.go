@@ -5,6 +5,9 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,19 +23,20 @@ const (
 	Write                    // makes, changes or removes them
 )
 
-// context is what a client says of a confinement.
+// context is what a client says of a confinement. Members that only matter to
+// whoever enforces it are left out.
 type context struct {
-	Permissions profile `json:"permissions"`
+	Permissions         profile `json:"permissions"`
+	SandboxOverride     string  `json:"sandboxOverride" wire:"optional"`
+	WindowsSandboxLevel string  `json:"windowsSandboxLevel"`
 }
 
 // profile is a tagged union: what there must be depends on the type.
 type profile struct {
-	Type       profileType `json:"type"`
+	Type       string      `json:"type"`
 	FileSystem *fileSystem `json:"file_system"`
 	Network    *string     `json:"network"`
 }
-
-type profileType string
 
 type fileSystem struct {
 	Type    string  `json:"type"`
@@ -60,34 +64,58 @@ func CheckFiles(raw jsontext.Value, access Access) error {
 	if err != nil {
 		return err
 	}
-	confined, err := asked.Permissions.confines(access)
-	switch {
-	case err != nil:
-		return protocol.Errorf(protocol.CodeInvalidParams, "`sandbox.permissions`: %v", err)
-	case confined:
+	if err := asked.check(); err != nil {
+		return protocol.Errorf(protocol.CodeInvalidParams, "%v", err)
+	}
+	if asked.Permissions.confines(access) {
 		return protocol.Errorf(protocol.CodeInvalidRequest, "filesystem sandbox cannot be enforced on this executor: "+
 			"it has no sandbox; ask for it without `sandbox`, or use an executor that has one")
 	}
 	return nil
 }
 
-// confines tells whether there are files that an operation must not reach.
-func (p *profile) confines(access Access) (bool, error) {
-	switch p.Type {
-	case "disabled", "external":
-		return false, nil
-	case "managed":
-	default:
-		return false, errors.New("unknown variant `" + string(p.Type) +
-			"`, expected one of `managed`, `disabled`, `external`")
+// check returns what makes no sense, in the words that clients know.
+func (c *context) check() error {
+	if err := c.Permissions.check(); err != nil {
+		return err
+	}
+	if c.SandboxOverride != "" {
+		err := oneOf(c.SandboxOverride, "noOverride", "escalatedSandboxWithRestrictions", "bypassSandboxFirstAttempt")
+		if err != nil {
+			return err
+		}
+	}
+	return oneOf(c.WindowsSandboxLevel, "disabled", "restricted-token", "elevated", "mxc")
+}
+
+func (p *profile) check() error {
+	if err := oneOf(p.Type, "managed", "disabled", "external"); err != nil || p.Type == "disabled" {
+		return err
 	}
 	switch {
-	case p.FileSystem == nil:
-		return false, errors.New("missing field `file_system`")
-	case p.FileSystem.Type == "unrestricted":
-		return false, nil
+	case p.Type == "managed" && p.FileSystem == nil:
+		return errors.New("missing field `file_system`")
+	case p.Network == nil:
+		return errors.New("missing field `network`")
 	}
-	return !p.FileSystem.leavesAll(access), nil
+	return oneOf(*p.Network, "restricted", "enabled")
+}
+
+// oneOf returns an error if a value is none of those that there may be.
+func oneOf(value string, known ...string) error {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	list, join := "one of `", "`, `"
+	if len(known) == 2 {
+		list, join = "`", "` or `"
+	}
+	return fmt.Errorf("unknown variant `%.100s`, expected %s`", value, list+strings.Join(known, join))
+}
+
+// confines tells whether there are files that an operation must not reach.
+func (p *profile) confines(access Access) bool {
+	return p.Type == "managed" && p.FileSystem.Type != "unrestricted" && !p.FileSystem.leavesAll(access)
 }
 
 // leavesAll tells whether the root may be accessed, and nothing is taken away

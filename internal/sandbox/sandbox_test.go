@@ -17,6 +17,9 @@ func TestCheckFiles(t *testing.T) {
 		return `{"permissions":{"type":"managed","file_system":{"type":"restricted","entries":[` + entries +
 			`]},"network":"restricted"},"windowsSandboxLevel":"disabled"}`
 	}
+	permissions := func(profile string) string {
+		return `{"permissions":` + profile + `,"windowsSandboxLevel":"disabled"}`
+	}
 	root := func(access string) string {
 		return `{"path":{"type":"special","value":{"kind":"root"}},"access":"` + access + `"}`
 	}
@@ -31,9 +34,9 @@ func TestCheckFiles(t *testing.T) {
 	}{
 		{``, allowed, allowed},
 		{`null`, allowed, allowed},
-		{`{"permissions":{"type":"disabled"}}`, allowed, allowed},
-		{`{"permissions":{"type":"external","network":"restricted"}}`, allowed, allowed},
-		{`{"permissions":{"type":"managed","file_system":{"type":"unrestricted"},"network":"restricted"}}`, allowed, allowed},
+		{permissions(`{"type":"disabled"}`), allowed, allowed},
+		{permissions(`{"type":"external","network":"restricted"}`), allowed, allowed},
+		{permissions(`{"type":"managed","file_system":{"type":"unrestricted"},"network":"restricted"}`), allowed, allowed},
 		{managed(root("write")), allowed, allowed},
 		{managed(root("read")), allowed, refused},
 		{managed(root("read") + `,{"path":{"type":"path","path":"file:///w"},"access":"write"}`), allowed, refused},
@@ -44,12 +47,19 @@ func TestCheckFiles(t *testing.T) {
 		{managed(`{"path":{"type":"special","value":{"kind":"minimal"}},"access":"write"}`), refused, refused},
 		{managed(`{"path":{"type":"special"},"access":"write"}`), refused, refused},
 		{managed(``), refused, refused},
-		{`{"permissions":{"type":"managed","file_system":{"type":"new"},"network":"restricted"}}`, refused, refused},
-		{`{"permissions":{"type":"managed","network":"restricted"}}`, invalid, invalid},
-		{`{"permissions":{"type":"new"}}`, invalid, invalid},
-		{`{"permissions":{}}`, invalid, invalid},
+		{permissions(`{"type":"managed","file_system":{"type":"new"},"network":"restricted"}`), refused, refused},
+		{permissions(`{"type":"managed","network":"restricted"}`), invalid, invalid},
+		{permissions(`{"type":"new"}`), invalid, invalid},
+		{permissions(`{}`), invalid, invalid},
+		{permissions(`{"type":"external"}`), invalid, invalid},
+		{permissions(`{"type":"external","network":"new"}`), invalid, invalid},
+		{permissions(`{"type":"managed","file_system":{"type":"unrestricted"}}`), invalid, invalid},
+		{`{"permissions":{"type":"disabled"}}`, invalid, invalid},
+		{`{"permissions":{"type":"disabled"},"windowsSandboxLevel":"new"}`, invalid, invalid},
+		{`{"permissions":{"type":"disabled"},"windowsSandboxLevel":"mxc","sandboxOverride":"new"}`, invalid, invalid},
+		{`{"permissions":{"type":"disabled"},"windowsSandboxLevel":"mxc","sandboxOverride":"noOverride","more":1}`, allowed, allowed},
 		{`{}`, invalid, invalid},
-		{`{"permissions":null}`, invalid, invalid},
+		{permissions(`null`), invalid, invalid},
 		{managed(`{"path":"file:///w","access":"read"}`), invalid, invalid},
 	} {
 		for access, want := range map[Access]protocol.Code{
@@ -69,6 +79,22 @@ func TestCheckFiles(t *testing.T) {
 			if got != want {
 				t.Errorf("%s, access %d: code %d, want %d", test.sandbox, access, got, want)
 			}
+		}
+	}
+}
+
+// TestTexts: clients know what is said of a sandbox that makes no sense.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	for sandbox, want := range map[string]string{
+		`{"permissions":{"type":"disabled"}}`:                                                "missing field `windowsSandboxLevel`",
+		`{"permissions":{"type":"external"},"windowsSandboxLevel":"disabled"}`:               "missing field `network`",
+		`{"permissions":{"type":"external","network":"x"},"windowsSandboxLevel":"disabled"}`: "unknown variant `x`, expected `restricted` or `enabled`",
+		`{"permissions":{"type":"disabled"},"windowsSandboxLevel":"x"}`:                      "unknown variant `x`, expected one of `disabled`, `restricted-token`, `elevated`, `mxc`",
+		`{"permissions":{"type":"x"},"windowsSandboxLevel":"disabled"}`:                      "unknown variant `x`, expected one of `managed`, `disabled`, `external`",
+	} {
+		if err := CheckFiles(jsontext.Value(sandbox), Read); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", sandbox, err, want)
 		}
 	}
 }

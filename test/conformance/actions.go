@@ -47,6 +47,14 @@ var actions = sync.OnceValue(func() map[string]action {
 		"notification": {argument: isText, must: expects, may: on(map[string]form{"of": isText}), checks: one, run: (*run).notification},
 		"output":       {argument: isText, may: on(map[string]form{"stream": isText, "expect": isPattern, "until": isPattern}), valid: validOutput, checks: expectAndTook, run: (*run).output},
 		"outcome":      {argument: isText, must: expects, may: on(nil), valid: validOutcome, checks: members, run: (*run).outcome},
+		// Files.
+		"shell": {argument: isScript, may: on(map[string]form{"expect": isPattern}), checks: expectAndTook, run: (*run).runShell},
+		// HTTP requests of the executor.
+		"asked":   {argument: isTarget, may: map[string]form{"expect": isPattern}, checks: expectAndTook, run: (*run).asked},
+		"unasked": {argument: isTarget, checks: one, run: (*run).unasked},
+		"release": {argument: isTarget, run: (*run).release},
+		"left":    {argument: isTarget, checks: one, run: (*run).left},
+		"body":    {argument: isText, must: expects, may: on(nil), valid: validBody, checks: members, run: (*run).body},
 		// Time, and the rest.
 		"quiet":  {argument: isCount, may: on(nil), checks: one, run: (*run).quiet},
 		"pause":  {argument: isCount, run: (*run).pause},

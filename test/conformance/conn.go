@@ -17,6 +17,7 @@ type message struct {
 	tree    map[string]any
 	at      time.Time
 	claimed bool
+	joined  bool // of the end of a stream: a step has taken the whole
 }
 
 // conn is a connection to the executor. It keeps what comes until the end of
@@ -130,8 +131,9 @@ func (c *conn) fileLocked(text []byte) {
 		c.faults = append(c.faults, err.Error())
 		return
 	}
-	id := e.params["processId"].(string)
-	c.events[id] = append(c.events[id], e)
+	if id, ok := e.params["processId"].(string); ok {
+		c.events[id] = append(c.events[id], e)
+	}
 }
 
 // errEnded is why there is nothing to wait for any more.
@@ -173,14 +175,14 @@ func (c *conn) answer(ctx context.Context, what string, id any) (*message, error
 	return taken, err
 }
 
-// note takes the next notification of a method, and of a process if one is
-// named.
-func (c *conn) note(ctx context.Context, method, process string) (*message, error) {
+// note takes the next notification of a method, and of a process or a stream if
+// one is named.
+func (c *conn) note(ctx context.Context, method, of string) (*message, error) {
 	var taken *message
 	err := c.wait(ctx, "notification "+method, func() bool {
 		for _, m := range c.notes {
 			params, _ := m.tree["params"].(map[string]any)
-			if !m.claimed && m.tree["method"] == method && (process == "" || params["processId"] == process) {
+			if !m.claimed && m.tree["method"] == method && (of == "" || params["processId"] == of || params["requestId"] == of) {
 				m.claimed, c.taken = true, m.at
 				taken = m
 				return true
@@ -209,6 +211,13 @@ func (c *conn) write(deadline time.Time, frames ...frame) error {
 	_ = c.net.SetWriteDeadline(deadline)
 	_, err := c.net.Write(b)
 	return err
+}
+
+// over reports whether the connection has ended.
+func (c *conn) over() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ended != ""
 }
 
 // leftover returns what came and nobody asked for, or that must not come at all.

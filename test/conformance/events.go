@@ -48,7 +48,7 @@ func (m *matching) output(path string, argument, tree any) {
 	m.object(path+" joined", argument.(map[string]any), joined, false)
 }
 
-// event is a notification about a process.
+// event is a notification, most of them about a process.
 type event struct {
 	method string
 	seq    int64
@@ -57,7 +57,7 @@ type event struct {
 	params map[string]any
 }
 
-// eventPatterns returns the exact parameters of each notification about a process.
+// eventPatterns returns the exact parameters of each notification.
 var eventPatterns = sync.OnceValue(func() map[string]map[string]any {
 	chunk := chunkPattern()
 	id := map[string]any{"$type": "string"}
@@ -69,6 +69,12 @@ var eventPatterns = sync.OnceValue(func() map[string]map[string]any {
 			"sandboxDenied": map[string]any{"$type": "boolean"},
 		},
 		"process/closed": {"processId": id, "seq": chunk["seq"]},
+		bodyDelta: {
+			"requestId": id, "seq": chunk["seq"], "done": map[string]any{"$type": "boolean"},
+			"deltaBase64": map[string]any{"$base64": map[string]any{"$size": map[string]any{"$between": []any{number("0"), number("1048576")}}}},
+			"error":       map[string]any{"$oneOf": []any{nil, id}},
+		},
+		"fs/missingChanged": {"watchId": map[string]any{"$between": []any{number("0"), number("9223372036854775807")}}},
 	}
 })
 

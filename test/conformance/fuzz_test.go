@@ -60,9 +60,12 @@ func FuzzLoad(f *testing.F) {
 		`{"start":"p","argv":["x"],"expect":{"$use":"d"},"differs":{"id":"d","peer":"x","expect":1}}`,
 		`{"http":{"upgrade":true,"headers":[["a",null]]},"expect":{"$open":{"a":{"$optional":1}}}}`,
 		`{"outcome":"p","expect":{"stdout":{"$lines":["a"]}}}`,
+		`{"body":"s","expect":{"text":"x","error":null}}`,
 	} {
 		f.Add([]byte(`{"about":"x","define":{"d":1},"cases":[{"name":"a","spec":"01 §8","steps":[` + step + `]}]}`))
 	}
+	f.Add([]byte(`{"about":"x","cases":[{"name":"a","spec":"01 §8","folder":":","origin":{"/":{"headers":[["a","b"]],"body":["x",{"wait":"y"},{"$hex":"00"}],"length":1}},` +
+		`"steps":[{"shell":"x","expect":"y"},{"asked":"/","expect":1},{"release":"y"},{"left":"/"}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := LoadFS(fstest.MapFS{"cases/x.json": {Data: text}})
 		if err == nil && (len(s.Cases) == 0 || s.Cases[0].Checks == 0) {

@@ -39,6 +39,8 @@ const (
 	isInterval             // two whole numbers, the lower first
 	isNames                // a list of names
 	isSteps                // a list of steps
+	isScript               // a string, to be run in the case's folder
+	isTarget               // a string that is about the case's origin
 )
 
 // action is what a step can do.
@@ -205,6 +207,8 @@ func checkForm(f form, tree any, known map[string]bool) error {
 			return fmt.Errorf("it must be a text, not %s", show(tree))
 		}
 		return checkValue(tree, known)
+	case isScript, isTarget:
+		return checkGiven(f, tree, known)
 	case isName:
 		if text, ok := tree.(string); !ok || !variableName().MatchString(text) {
 			return fmt.Errorf("it must be a name of letters and digits, not %s", show(tree))
@@ -236,6 +240,17 @@ func checkForm(f form, tree any, known map[string]bool) error {
 	case isSteps:
 	}
 	return nil
+}
+
+// checkGiven looks whether a case has asked for what a step is about.
+func checkGiven(f form, tree any, known map[string]bool) error {
+	switch {
+	case f == isScript && !known["dir"]:
+		return errors.New("the case has no folder")
+	case f == isTarget && !known["origin"]:
+		return errors.New("the case has no origin")
+	}
+	return checkForm(isText, tree, known)
 }
 
 func checkInterval(tree any) error {

@@ -17,11 +17,15 @@ const mainConn = "main"
 type run struct {
 	target  *target
 	options *Options
+	server  subject
 	peer    bool
 	vars    variables
 	conns   map[string]*conn
 	begun   map[string]*begun
 	result  *Result
+	folder  string  // the path of the case's folder; "": there is none
+	scripts int     // that have been run there
+	origin  *origin // nil: there is none
 	visited map[*step]bool
 	failed  map[*step]int // checks that have failed
 }
@@ -42,10 +46,10 @@ const maxShownFailures = 3
 const caseGrace = 5 * time.Second
 
 // runCase runs one case against a target.
-func runCase(ctx context.Context, t *target, options *Options, peer bool, c *Case) Result {
+func runCase(ctx context.Context, t *target, options *Options, about subject, c *Case) Result {
 	began := time.Now()
 	r := &run{
-		target: t, options: options, peer: peer, vars: variables{},
+		target: t, options: options, server: about, peer: about.peer, vars: variables{},
 		conns: map[string]*conn{}, begun: map[string]*begun{},
 		result:  &Result{Case: c.Name, Status: Passed},
 		visited: map[*step]bool{}, failed: map[*step]int{},
@@ -76,9 +80,18 @@ func (r *run) setup(ctx context.Context, c *Case) error {
 	if c.setup == "connection" {
 		return nil
 	}
-	session, err := connection.handshake(ctx, nil)
-	r.vars["session"] = session
-	return err
+	if r.vars["session"], err = connection.handshake(ctx, nil); err != nil {
+		return err
+	}
+	if c.folder != "" {
+		if err := r.prepareFolder(ctx, c.folder); err != nil {
+			return err
+		}
+	}
+	if c.origin != nil {
+		return r.prepareOrigin(ctx, c.origin)
+	}
+	return nil
 }
 
 // errLimit is why a step is given up.
@@ -162,20 +175,33 @@ func (r *run) verify(s *step, pattern, tree any) {
 	}
 }
 
-// finish kills what the case has left running, and closes its connections.
+// finish kills what the case has left running, takes away what it was given, and
+// closes its connections.
 func (r *run) finish(ctx context.Context, c *Case) {
 	ctx, cancel := context.WithTimeout(ctx, caseGrace)
 	defer cancel()
+	blame := func(did, came string) {
+		r.result.Failures = append(r.result.Failures, Failure{Step: "end", Spec: c.Spec, Did: did, Came: came})
+	}
 	var started []string
 	for _, connection := range r.conns {
 		started = append(started, connection.started...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.conns)) {
-		connection := r.conns[name]
-		for _, fault := range connection.leftover() {
-			r.result.Failures = append(r.result.Failures, Failure{Step: "end", Spec: c.Spec, Did: "connection " + name, Came: fault})
+		for _, fault := range r.conns[name].leftover() {
+			blame("connection "+name, fault)
 		}
-		connection.kill(ctx, started)
+		r.conns[name].kill(ctx, started)
+	}
+	if r.origin != nil {
+		r.origin.close()
+	}
+	if r.folder != "" {
+		if err := r.removeFolder(ctx); err != nil {
+			blame("removing "+r.folder, err.Error())
+		}
+	}
+	for _, connection := range r.conns {
 		connection.cut()
 	}
 }

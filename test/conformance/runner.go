@@ -94,7 +94,12 @@ func (s *Suite) Run(ctx context.Context, options Options) (Report, error) {
 		return report, fmt.Errorf("exec-server %s runs on Windows: the cases start /bin/sh, which is not there", t.address)
 	}
 
-	about := report // as it is now
+	about := subject{serverInfo: server, peer: report.Peer}
+	if slices.ContainsFunc(cases, func(c *Case) bool { return c.origin != nil }) {
+		if about.reaches, err = t.reaches(ctx); err != nil {
+			return report, fmt.Errorf("exec-server %s: %w", t.address, err)
+		}
+	}
 	results := make([]chan Result, len(cases))
 	queue := make(chan int, len(cases))
 	for i := range cases {
@@ -121,21 +126,23 @@ func (s *Suite) Run(ctx context.Context, options Options) (Report, error) {
 }
 
 // runOne runs a case, if it is one for this server.
-func (s *Suite) runOne(ctx context.Context, t *target, options *Options, about Report, c *Case) Result {
+func (s *Suite) runOne(ctx context.Context, t *target, options *Options, about subject, c *Case) Result {
 	var skip string
 	switch {
 	case ctx.Err() != nil:
 		skip = "interrupted"
-	case about.Peer && c.differs != nil:
+	case about.peer && c.differs != nil:
 		return Result{Case: c.Name, Status: Skipped, Why: "intended difference: " + c.differs.Peer, Differences: c.Checks}
 	case c.slow && !options.Slow:
 		skip = "slow"
-	case slices.Contains(c.needs, "linux") && about.Platform != "linux":
+	case slices.Contains(c.needs, "linux") && about.platform != "linux":
 		skip = "only for Linux"
 	case slices.Contains(c.needs, "token") && t.token == "":
 		skip = "only for a server that wants a token"
+	case c.origin != nil && !about.reaches:
+		skip = "the server can't reach an HTTP server here on 127.0.0.1"
 	default:
-		return runCase(ctx, t, options, about.Peer, c)
+		return runCase(ctx, t, options, about, c)
 	}
 	return Result{Case: c.Name, Status: Skipped, Why: skip, NotMade: c.Checks}
 }
@@ -144,6 +151,14 @@ func (s *Suite) runOne(ctx context.Context, t *target, options *Options, about R
 type serverInfo struct {
 	airlock           bool
 	version, platform string
+	tempDir           any // a URI
+}
+
+// subject is what is known of the server that cases are run against.
+type subject struct {
+	serverInfo
+	peer    bool
+	reaches bool // an origin of ours
 }
 
 // probe asks a server what it is.
@@ -168,5 +183,6 @@ func (t *target) probe(ctx context.Context, limit time.Duration) (serverInfo, er
 	_, about.airlock = info["airlock"]
 	about.version, _ = info["executorVersion"].(string)
 	about.platform, _ = info["platformOs"].(string)
+	about.tempDir = info["tempDir"]
 	return about, nil
 }

@@ -78,6 +78,20 @@ func TestBadFiles(t *testing.T) {
 		{step(`{"repeat":-1,"steps":[` + status + `]}`), "it must be a whole number"},
 		{step(`{"order":[]}`), "it must be a list of names"},
 		{step(`{"call":"x","call":"y"}`), "duplicate"},
+		{step(`{"shell":"ls"}`), "shell: the case has no folder"},
+		{step(`{"call":"x","params":"${dir}"}`), "${dir} has not been captured by then"},
+		{step(`{"asked":"/"}`), "asked: the case has no origin"},
+		{step(`{"release":"go"}`), "release: the case has no origin"},
+		{step(`{"body":"s","expect":"x"}`), "expect must be an object"},
+		{step(`{"body":"s","expect":{"txt":"x"}}`), `unknown member "txt"; it may have text`},
+		{with(`{"name":"bad","spec":"01 §8","setup":"none","folder":":","steps":[%s]}`, status), "only for the setup session"},
+		{with(`{"name":"bad","spec":"01 §8","setup":"connection","origin":{"/":{}},"steps":[%s]}`, status), "only for the setup session"},
+		{with(`{"name":"bad","spec":"01 §8","origin":{},"steps":[%s]}`, status), "origin must be an object of answers"},
+		{with(`{"name":"bad","spec":"01 §8","origin":{"/":5},"steps":[%s]}`, status), "origin: /: an answer must be an object"},
+		{with(`{"name":"bad","spec":"01 §8","origin":{"/":{"text":"x"}},"steps":[%s]}`, status), `unknown member "text"`},
+		{with(`{"name":"bad","spec":"01 §8","origin":{"/":{"body":[{"hold":"x"}]}},"steps":[%s]}`, status), "a part must be a text or"},
+		{with(`{"name":"bad","spec":"01 §8","origin":{"/":{"headers":[["x"]]}},"steps":[%s]}`, status), "a header must be a name and a value"},
+		{with(`{"name":"bad","spec":"01 §8","origin":{"/":{"body":"${dir}"}},"steps":[%s]}`, status), "${dir} has not been captured by then"},
 	} {
 		_, err := conformance.LoadFS(fstest.MapFS{"cases/t.json": {Data: []byte(test.text)}})
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "cases/t.json: ") {

@@ -18,19 +18,17 @@ func (r *run) start(ctx context.Context, s *step) error {
 	if err != nil {
 		return err
 	}
-	params := map[string]any{
-		"processId": process, "cwd": "file:///tmp", "tty": false,
-		"env": map[string]any{"PATH": "/usr/local/bin:/usr/bin:/bin"},
-	}
+	var argv any
 	if _, ok := s.fields["script"]; ok {
 		script, err := r.text(s, "script")
 		if err != nil {
 			return err
 		}
-		params["argv"] = []any{"/bin/sh", "-c", script}
-	} else if params["argv"], err = r.value(s, "argv"); err != nil {
+		argv = []any{"/bin/sh", "-c", script}
+	} else if argv, err = r.value(s, "argv"); err != nil {
 		return err
 	}
+	params := startParams(process, argv)
 	with, err := r.value(s, "with")
 	if err != nil {
 		return err
@@ -43,6 +41,14 @@ func (r *run) start(ctx context.Context, s *step) error {
 		return err
 	}
 	return r.settle(ctx, s, b)
+}
+
+// startParams are the usual parameters of a start.
+func startParams(process string, argv any) map[string]any {
+	return map[string]any{
+		"processId": process, "argv": argv, "cwd": "file:///tmp", "tty": false,
+		"env": map[string]any{"PATH": "/usr/local/bin:/usr/bin:/bin"},
+	}
 }
 
 // writeStdin writes to a process, and by default wants that to be accepted.

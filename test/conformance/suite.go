@@ -46,6 +46,8 @@ type Case struct {
 
 	setup   string
 	needs   []string
+	folder  string // the script that prepares the case's folder; "": it has none
+	origin  any    // the answers of its origin, for HTTP; nil: it has none
 	slow    bool
 	differs *Difference // the whole case is not for the peer
 	steps   []*step
@@ -78,6 +80,8 @@ type caseText struct {
 	About   string           `json:"about,omitempty"`
 	Setup   string           `json:"setup,omitempty"`
 	Needs   []string         `json:"needs,omitempty"`
+	Folder  string           `json:"folder,omitempty"`
+	Origin  jsontext.Value   `json:"origin,omitempty"`
 	Slow    bool             `json:"slow,omitempty"`
 	Differs *Difference      `json:"differs,omitempty"`
 	Steps   []jsontext.Value `json:"steps"`
@@ -203,8 +207,8 @@ func parseCase(prefix string, define map[string]any, raw []byte) (*Case, error) 
 		}
 	}
 	c := &Case{
-		Name: prefix + "/" + text.Name, Spec: text.Spec,
-		setup: text.Setup, needs: text.Needs, slow: text.Slow, differs: text.Differs, define: define,
+		Name: prefix + "/" + text.Name, Spec: text.Spec, setup: text.Setup, needs: text.Needs,
+		folder: text.Folder, slow: text.Slow, differs: text.Differs, define: define,
 	}
 	if c.setup == "" {
 		c.setup = "session"
@@ -215,11 +219,10 @@ func parseCase(prefix string, define map[string]any, raw []byte) (*Case, error) 
 		}
 		c.Differences = append(c.Differences, *c.differs)
 	}
-	known := map[string]bool{}
-	if c.setup == "session" {
-		known["session"] = true
+	known, err := c.prepared(text.Origin)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if c.steps, err = parseSteps(c, text.Steps, known); err != nil {
 		return nil, err
 	}
@@ -227,6 +230,38 @@ func parseCase(prefix string, define map[string]any, raw []byte) (*Case, error) 
 		return nil, errors.New("the case checks nothing: no step expects anything")
 	}
 	return c, nil
+}
+
+// prepared reads what is there before the first step, and returns the variables
+// that it sets.
+func (c *Case) prepared(origin jsontext.Value) (known map[string]bool, err error) {
+	known = map[string]bool{}
+	if c.setup == "session" {
+		known["session"] = true
+	}
+	if (c.folder != "" || origin != nil) && c.setup != "session" {
+		return nil, errors.New("a folder and an origin are only for the setup session")
+	}
+	if c.folder != "" {
+		known["dir"], known["path"] = true, true
+	}
+	if origin == nil {
+		return known, nil
+	}
+	for _, name := range []string{"origin", "host", "other", "otherHost"} {
+		known[name] = true
+	}
+	tree, err := decode(origin)
+	if err == nil {
+		c.origin, err = use(tree, c.define)
+	}
+	if err == nil {
+		err = checkValue(c.origin, known)
+	}
+	if err == nil {
+		_, err = parseOrigin(sketch(c.origin))
+	}
+	return known, err
 }
 
 // check completes a difference.
