@@ -52,7 +52,7 @@ func (c *attachCommand) Run() error {
 	case err == nil:
 		return statusError(status)
 	}
-	return &runError{status, err}
+	return &exitError{status, err}
 }
 
 func (c *attachCommand) attach(ctx context.Context) (int, error) {

@@ -39,9 +39,13 @@ type completions struct {
 type completedCommand struct {
 	names []string // the name, then its aliases
 	help  string
-	flags []completedFlag // without the global ones
+	flags []completedFlag // without those of what it belongs to
+	// commands are those of a group, which itself is none.
+	commands []completedCommand
 	// command: arguments are another command and its arguments.
 	command bool
+	// files: arguments are the names of some.
+	files bool
 	// choices are what the argument may be.
 	choices []string
 }
@@ -63,18 +67,24 @@ func (f *completedFlag) names() []string {
 
 // completionsOf takes what shells need from the parser's model.
 func completionsOf(model *kong.Application) completions {
-	all := completions{global: completedFlags(model.Flags)}
-	for _, node := range model.Children {
+	return completions{global: completedFlags(model.Flags), commands: completedCommands(model.Node)}
+}
+
+func completedCommands(parent *kong.Node) []completedCommand {
+	var all []completedCommand
+	for _, node := range parent.Children {
 		command := completedCommand{
-			names: append([]string{node.Name}, node.Aliases...),
-			help:  firstSentence(node.Help),
-			flags: completedFlags(node.Flags),
+			names:    append([]string{node.Name}, node.Aliases...),
+			help:     firstSentence(node.Help),
+			flags:    completedFlags(node.Flags),
+			commands: completedCommands(node),
 		}
 		for _, argument := range node.Positional {
 			command.command = argument.Tag.Get("complete") == "command"
+			command.files = command.files || argument.Tag.Get("complete") == "file"
 			command.choices = choices(argument)
 		}
-		all.commands = append(all.commands, command)
+		all = append(all, command)
 	}
 	return all
 }

@@ -13,30 +13,61 @@ func fishCompletion(all completions) string {
 	for i := range all.global {
 		writeFishFlag(&b, "", &all.global[i])
 	}
-	for _, command := range all.commands {
-		fmt.Fprintf(&b, "\ncomplete -c airlock -n __fish_use_subcommand -a %s -d %s\n",
-			command.names[0], singleQuoted(command.help))
-		condition := "-n '__fish_seen_subcommand_from " + strings.Join(command.names, " ") + "' "
-		for i := range command.flags {
-			writeFishFlag(&b, condition, &command.flags[i])
-		}
-		switch {
-		case command.command:
-			// It skips our own name and the subcommand's, and the values of flags.
-			var withValue []string
-			for _, flag := range slices.Concat(command.flags, all.global) {
-				if flag.value != "" {
-					withValue = append(withValue, flag.names()...)
-				}
-			}
-			fmt.Fprintf(&b, "complete -c airlock %s-a '(__fish_complete_subcommand --fcs-skip=2 %s)'\n",
-				condition, strings.Join(withValue, " "))
-		case len(command.choices) > 0:
-			fmt.Fprintf(&b, "complete -c airlock %s-a %s\n",
-				condition, singleQuoted(strings.Join(command.choices, " ")))
-		}
+	for i := range all.commands {
+		f := fishCommand{completedCommand: all.commands[i], shown: "__fish_use_subcommand", inherited: all.global}
+		f.write(&b)
 	}
 	return b.String()
+}
+
+// fishCommand is a command with what it belongs to.
+type fishCommand struct {
+	completedCommand
+	within    string          // the condition for being within what it belongs to; may be empty
+	shown     string          // the condition for being proposed
+	inherited []completedFlag // of what it belongs to
+}
+
+func (f *fishCommand) write(b *strings.Builder) {
+	fmt.Fprintf(b, "\ncomplete -c airlock -n %s -a %s -d %s\n", fishCondition(f.shown), f.names[0], singleQuoted(f.help))
+	seen := f.within + "__fish_seen_subcommand_from " + strings.Join(f.names, " ")
+	condition := "-n " + fishCondition(seen) + " "
+	for i := range f.flags {
+		writeFishFlag(b, condition, &f.flags[i])
+	}
+	flags := slices.Concat(f.flags, f.inherited)
+	switch {
+	case f.command:
+		// It skips our own name and the subcommand's, and the values of flags.
+		var withValue []string
+		for i := range flags {
+			if flags[i].value != "" {
+				withValue = append(withValue, flags[i].names()...)
+			}
+		}
+		fmt.Fprintf(b, "complete -c airlock %s-a '(__fish_complete_subcommand --fcs-skip=2 %s)'\n",
+			condition, strings.Join(withValue, " "))
+	case f.files:
+		fmt.Fprintf(b, "complete -c airlock %s-F\n", condition)
+	case len(f.choices) > 0:
+		fmt.Fprintf(b, "complete -c airlock %s-a %s\n", condition, singleQuoted(strings.Join(f.choices, " ")))
+	}
+	var names []string
+	for _, child := range f.commands {
+		names = append(names, child.names...)
+	}
+	for _, child := range f.commands {
+		below := fishCommand{child, seen + "; and ", seen + "; and not __fish_seen_subcommand_from " + strings.Join(names, " "), flags}
+		below.write(b)
+	}
+}
+
+// fishCondition quotes a condition, if it has more than one word.
+func fishCondition(condition string) string {
+	if strings.Contains(condition, " ") {
+		return "'" + condition + "'"
+	}
+	return condition
 }
 
 func writeFishFlag(b *strings.Builder, condition string, flag *completedFlag) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,31 +11,55 @@ import (
 func zshCompletion(all completions) string {
 	var b strings.Builder
 	b.WriteString(zshStart)
-	for _, command := range all.commands {
-		description := strings.ReplaceAll(command.help, ":", `\:`)
-		fmt.Fprintf(&b, "        %s\n", singleQuoted(command.names[0]+":"+description))
-	}
-	b.WriteString("    )\n    _arguments -C \\\n")
-	writeZshFlags(&b, "        ", all.global)
-	b.WriteString(zshDispatch)
-	for _, command := range all.commands {
-		fmt.Fprintf(&b, "                %s)\n                    _arguments -A '-*' \\\n",
-			strings.Join(command.names, "|"))
-		const indent = "                        "
-		writeZshFlags(&b, indent, all.global)
-		writeZshFlags(&b, indent, command.flags)
-		switch {
-		case command.command:
-			b.WriteString(indent + "'*:: :->command'" + zshCommand)
-		case len(command.choices) > 0:
-			fmt.Fprintf(&b, "%s'1:argument:(%s)'\n", indent, strings.Join(command.choices, " "))
-		default:
-			b.WriteString(indent + "&& return\n")
-		}
-		b.WriteString("                    ;;\n")
-	}
+	writeZshCommands(&b, "    ", all.global, all.commands)
 	b.WriteString(zshEnd)
 	return b.String()
+}
+
+// writeZshCommands writes what completes one of some commands. The flags are those
+// of what they belong to.
+func writeZshCommands(b *strings.Builder, indent string, flags []completedFlag, commands []completedCommand) {
+	b.WriteString(indent + "subcommands=( # not commands, which is zsh's own\n")
+	for _, command := range commands {
+		description := strings.ReplaceAll(command.help, ":", `\:`)
+		fmt.Fprintf(b, "%s    %s\n", indent, singleQuoted(command.names[0]+":"+description))
+	}
+	b.WriteString(indent + ")\n" + indent + "_arguments -C \\\n")
+	writeZshFlags(b, indent+"    ", flags)
+	for line := range strings.Lines(zshDispatch) {
+		b.WriteString(indent + line)
+	}
+	for i := range commands {
+		command := &commands[i]
+		fmt.Fprintf(b, "%s            %s)\n", indent, strings.Join(command.names, "|"))
+		all := slices.Concat(flags, command.flags)
+		if len(command.commands) > 0 {
+			writeZshCommands(b, indent+"                ", all, command.commands)
+		} else {
+			writeZshArguments(b, indent+"                ", all, command)
+		}
+		b.WriteString(indent + "                ;;\n")
+	}
+	b.WriteString(indent + "        esac\n" + indent + "        ;;\n" + indent + "esac\n")
+}
+
+// writeZshArguments writes what completes the flags and arguments of a command.
+func writeZshArguments(b *strings.Builder, indent string, flags []completedFlag, command *completedCommand) {
+	b.WriteString(indent + "_arguments -A '-*' \\\n")
+	writeZshFlags(b, indent+"    ", flags)
+	switch {
+	case command.command:
+		b.WriteString(indent + "    '*:: :->command'\n")
+		for line := range strings.Lines(zshCommand) {
+			b.WriteString(indent + line)
+		}
+	case command.files:
+		b.WriteString(indent + "    '*:file:_files'\n")
+	case len(command.choices) > 0:
+		fmt.Fprintf(b, "%s    '1:argument:(%s)'\n", indent, strings.Join(command.choices, " "))
+	default:
+		b.WriteString(indent + "    && return\n")
+	}
 }
 
 const zshStart = `#compdef airlock
@@ -43,29 +68,25 @@ const zshStart = `#compdef airlock
 _airlock() {
     local curcontext=$curcontext state line
     typeset -A opt_args
-    local -a subcommands=( # not commands, which is zsh's own
+    local -a subcommands
 `
 
-const zshDispatch = `        '1: :->command' \
-        '*:: :->arguments'
-    case $state in
-        command) _describe -t commands 'command' subcommands ;;
-        arguments)
-            case $line[1] in
+const zshDispatch = `    '1: :->command' \
+    '*:: :->arguments'
+case $state in
+    command) _describe -t commands 'command' subcommands ;;
+    arguments)
+        case $line[1] in
 `
 
 // zshCommand completes another command, behind a -- or not.
-const zshCommand = `
-                    if [[ $state == command ]]; then
-                        [[ $words[1] == -- ]] && shift words && ((CURRENT--))
-                        _normal
-                    fi
+const zshCommand = `if [[ $state == command ]]; then
+    [[ $words[1] == -- ]] && shift words && ((CURRENT--))
+    _normal
+fi
 `
 
-const zshEnd = `            esac
-            ;;
-    esac
-}
+const zshEnd = `}
 
 if [[ $funcstack[1] == _airlock ]]; then
     _airlock "$@"

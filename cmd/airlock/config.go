@@ -104,6 +104,9 @@ func settingText(flag *kong.Flag, value any) (string, error) {
 	case reflect.Uint64:
 		_, fits = value.(int64)
 		want = "a whole number, without quotes"
+	case reflect.Slice:
+		value, fits = listText(value)
+		want = "an array of strings in quotes, none of which has a comma"
 	default:
 		_, fits = value.(string)
 		want = "a string in quotes"
@@ -121,6 +124,18 @@ func settingText(flag *kong.Flag, value any) (string, error) {
 		return "", fmt.Errorf("%s is %q: %w", flag.Name, text, wrong.reason)
 	}
 	return text, err
+}
+
+// listText returns an array of strings as it would stand on a command line.
+func listText(value any) (text string, ok bool) {
+	elements, ok := value.([]any)
+	texts := make([]string, len(elements))
+	for i, element := range elements {
+		text, isText := element.(string)
+		ok = ok && isText && !strings.Contains(text, ",")
+		texts[i] = text
+	}
+	return strings.Join(texts, ","), ok
 }
 
 // lineOf returns the line of a key or table at the top of a document, whose
@@ -161,7 +176,7 @@ func settingLine(flag *kong.Flag) (string, error) {
 	value := flag.Target
 	if value.Kind() == reflect.Pointer && !value.IsNil() {
 		value = value.Elem()
-	} else if value.Kind() == reflect.Pointer || value.Kind() == reflect.String && value.Len() == 0 {
+	} else if value.Kind() == reflect.Pointer || (value.Kind() == reflect.String || value.Kind() == reflect.Slice) && value.Len() == 0 {
 		return "# " + flag.Name + " =\n", nil
 	}
 	var setting any
@@ -170,6 +185,8 @@ func settingLine(flag *kong.Flag) (string, error) {
 		setting = value.Bool()
 	case reflect.Uint64:
 		setting = value.Uint()
+	case reflect.Slice:
+		setting = value.Interface()
 	default:
 		setting = fmt.Sprint(value.Interface())
 	}

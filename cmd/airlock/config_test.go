@@ -58,6 +58,7 @@ ping-timeout = '1m30s'
 max-connections = 8192
 max-sessions = 4096
 max-processes = 4096
+http-max-body = '64MiB'
 `
 
 const otherConfig = `log-level = 'debug'
@@ -86,6 +87,8 @@ ping-timeout = '2m0.5s'
 max-connections = 1
 max-sessions = 2
 max-processes = 9223372036854775807
+http-deny = ['169.254.0.0/16', '*.internal']
+http-max-body = '1'
 `
 
 func TestPrintConfig(t *testing.T) {
@@ -134,6 +137,9 @@ func TestConfigErrors(t *testing.T) {
 		{"negative", "ws-max-clock-skew-seconds = -1\n", `:1: ws-max-clock-skew-seconds is "-1": invalid digit found in string`},
 		{"time", "session-ttl = 'soon'\n", `:1: session-ttl is "soon": expected a positive time`},
 		{"choice", "ws-auth = 'none'\n", `:1: ws-auth is "none", but must be one of ["capability-token" "signed-bearer-token"]`},
+		{"string for list", "http-deny = '10.0.0.0/8'\n", `:1: http-deny must be an array of strings in quotes, none of which has a comma`},
+		{"number in list", "http-deny = ['a', 1]\n", `:1: http-deny must be an array of strings`},
+		{"comma in list", "http-deny = ['a,b']\n", `:1: http-deny must be an array of strings`},
 		{"level", "log-level = 'loud'\n", `:1: log-level is "loud", but must be one of ["debug" "info" "warn" "error"]`},
 	}
 	for _, test := range tests {

@@ -121,9 +121,9 @@ func TestStartFailureHints(t *testing.T) {
 	}{
 		{runCommand{}, protocol.KindSpawnNotFound, "not there", nil, "not there"},
 		{runCommand{CWD: "/nowhere"}, protocol.KindSpawnNotFound, "not there", nil, "not there"},
-		{runCommand{URL: "ws://x"}, protocol.KindSpawnNotFound, "not there", nil, "not there"},
+		{runCommand{executorFlags: executorFlags{URL: "ws://x"}}, protocol.KindSpawnNotFound, "not there", nil, "not there"},
 		{
-			runCommand{URL: "ws://x", CWD: "/nowhere"},
+			runCommand{executorFlags: executorFlags{URL: "ws://x"}, CWD: "/nowhere"},
 			protocol.KindSpawnNotFound, "not there", nil,
 			"not there; the program is not there, or the working directory (--cwd) is not: the executor does not tell which",
 		},
@@ -133,7 +133,7 @@ func TestStartFailureHints(t *testing.T) {
 			"a limit on memory can't be enforced: so (asked for by --limit-memory; `airlock doctor` here tells what can be had)",
 		},
 		{
-			runCommand{URL: "ws://x"},
+			runCommand{executorFlags: executorFlags{URL: "ws://x"}},
 			protocol.KindLimitUnavailable, "limits can't be enforced", &protocol.ProcessLimits{CPUSeconds: n, FileBytes: n},
 			"limits can't be enforced (asked for by --limit-cpu, --limit-file-size; `airlock doctor` on the executor's host tells what can be had)",
 		},

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -39,6 +40,8 @@ type commandLine struct {
 
 	Serve       serveCommand       `cmd:"" aliases:"exec-server" help:"Serve the exec-server protocol to clients."`
 	Run         runCommand         `cmd:"" help:"Run one command in an executor, and pass on its output and exit status."`
+	FS          fsCommand          `cmd:"" name:"fs" help:"Work with the files of the host of an executor."`
+	HTTP        httpCommand        `cmd:"" name:"http" help:"Make an HTTP request from the host of an executor."`
 	PS          psCommand          `cmd:"" name:"ps" help:"List the sessions and processes of the executors that run here."`
 	Attach      attachCommand      `cmd:"" help:"Follow a process of any session, or take its session over."`
 	Kill        killCommand        `cmd:"" help:"End a process of any session, or a session."`
@@ -56,7 +59,7 @@ func newParser(cli *commandLine, stdout, stderr io.Writer) *kong.Kong {
 		kong.Name("airlock"),
 		kong.Description("Airlock runs commands for a remote agent, and loses nothing of what they say."),
 		kong.Writers(stdout, stderr),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 80}),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "auth", Title: "Authentication of WebSocket clients:"},
 			{Key: "limits", Title: "Limits:"},
@@ -73,6 +76,7 @@ func newParser(cli *commandLine, stdout, stderr io.Writer) *kong.Kong {
 		kong.TypeMapper(reflect.TypeFor[size](), textMapper{}),
 		kong.TypeMapper(reflect.TypeFor[grace](), textMapper{}),
 		kong.TypeMapper(reflect.TypeFor[features](), textMapper{}),
+		kong.TypeMapper(reflect.TypeFor[interval](), textMapper{}),
 	)
 }
 
@@ -89,16 +93,34 @@ func run(args []string) int {
 		err = ctx.Run(&cli.Log)
 	}
 	command := ""
-	if ctx != nil && ctx.Selected() != nil {
-		command = ctx.Selected().Name
+	if ctx != nil {
+		command = commandName(ctx.Selected())
 	}
 	return report(os.Stderr, command, err)
+}
+
+// commandName is how a command is typed behind "airlock"; a command of a group has
+// the name of the group before its own.
+func commandName(node *kong.Node) string {
+	if node == nil || node.Parent == nil {
+		return ""
+	}
+	return strings.TrimSpace(commandName(node.Parent) + " " + node.Name)
 }
 
 // statusError is an exit status that says all there is to say.
 type statusError int
 
 func (s statusError) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// exitError is an error with an exit status of its own.
+type exitError struct {
+	status int
+	err    error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
 
 // errorPrefix is what error texts begin with. Those of serve, and of a command line
 // without a command, begin as programs expect that know the Codex exec-server.
@@ -118,7 +140,7 @@ func report(stderr io.Writer, command string, err error) int {
 	if status, ok := errors.AsType[statusError](err); ok {
 		return int(status)
 	}
-	if failure, ok := errors.AsType[*runError](err); ok {
+	if failure, ok := errors.AsType[*exitError](err); ok {
 		fmt.Fprintf(stderr, "airlock: %v\n", failure.err)
 		return failure.status
 	}
@@ -135,14 +157,11 @@ func reportUsage(stderr io.Writer, err *kong.ParseError) int {
 	if value, ok := errors.AsType[*valueError](err); ok {
 		text = value // without the flag's name, which it has already
 	}
-	command, prefix, status := "airlock", errorPrefix(""), exitUsage
-	if selected := err.Context.Selected(); selected != nil {
-		command += " " + selected.Name
-		prefix = errorPrefix(selected.Name)
-		if selected.Name == "run" || selected.Name == "attach" {
-			status = exitRunFailed // 2 could be the command's own
-		}
+	command, status := commandName(err.Context.Selected()), exitUsage
+	if command == "run" || command == "attach" {
+		status = exitRunFailed // 2 could be the command's own
 	}
-	fmt.Fprintf(stderr, "%s%v\nRun \"%s --help\" for more information.\n", prefix, text, command)
+	fmt.Fprintf(stderr, "%s%v\nRun \"%s --help\" for more information.\n",
+		errorPrefix(command), text, strings.TrimSpace("airlock "+command))
 	return status
 }

@@ -46,7 +46,10 @@ func parse(t *testing.T, args ...string) (*commandLine, *kong.Context, error) {
 
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "200") // wide terminals make no difference
-	for _, command := range []string{"", "serve", "run", "ps", "attach", "kill", "top", "version", "completion", "conformance", "doctor", "help"} {
+	for _, command := range []string{
+		"", "serve", "run", "ps", "attach", "kill", "top", "version", "completion", "conformance", "doctor", "help", "http",
+		"fs", "fs ls", "fs cat", "fs put", "fs get", "fs cp", "fs mv", "fs rm", "fs mkdir", "fs stat", "fs find", "fs grep", "fs watch",
+	} {
 		t.Run(command, func(t *testing.T) {
 			var cli commandLine
 			var help bytes.Buffer
@@ -56,7 +59,8 @@ func TestHelp(t *testing.T) {
 				if recover() != t {
 					t.Error("help does not exit")
 				}
-				golden(t, strings.TrimLeft(command+"-help.golden", "-"), help.String())
+				name := strings.ReplaceAll(command, " ", "-") + "-help.golden"
+				golden(t, strings.TrimLeft(name, "-"), help.String())
 			}()
 			_, _ = parser.Parse(append(strings.Fields(command), "--help"))
 		})
@@ -80,8 +84,14 @@ func TestHelpSentences(t *testing.T) {
 			t.Errorf("help of %s: its first sentence is too long: %q", name, sentence)
 		}
 	}
-	nodes := append([]*kong.Node{parser.Model.Node}, parser.Model.Children...)
-	for _, node := range nodes {
+	err := kong.Visit(parser.Model, func(visited kong.Visitable, next kong.Next) error {
+		node, ok := visited.(*kong.Node)
+		if app, isApp := visited.(*kong.Application); isApp {
+			node, ok = app.Node, true
+		}
+		if !ok {
+			return next(nil)
+		}
 		check(node.FullPath(), node.Help)
 		for _, flag := range node.Flags {
 			check(node.FullPath()+" --"+flag.Name, flag.Help)
@@ -89,6 +99,10 @@ func TestHelpSentences(t *testing.T) {
 		for _, argument := range node.Positional {
 			check(node.FullPath()+" "+argument.Name, argument.Help)
 		}
+		return next(nil)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -115,6 +129,8 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	_, _, usage := parse(t, "serve", "--nonsense")
 	_, _, runUsage := parse(t, "run", "--nonsense")
+	_, _, nestedUsage := parse(t, "fs", "ls", "--nonsense")
+	_, _, groupUsage := parse(t, "fs", "nonsense")
 	_, _, value := parse(t, "serve", "--session-ttl=-1s")
 	tests := []struct {
 		name    string
@@ -127,9 +143,11 @@ func TestReport(t *testing.T) {
 		{"status", "run", statusError(7), 7, ""},
 		{"failure of serve", "serve", errors.New("no luck"), 1, "Error: no luck\n"},
 		{"failure", "ps", errors.New("no luck"), 1, "airlock: no luck\n"},
-		{"failure of run", "run", &runError{125, errors.New("no luck")}, 125, "airlock: no luck\n"},
+		{"failure of run", "run", &exitError{125, errors.New("no luck")}, 125, "airlock: no luck\n"},
 		{"usage", "serve", usage, 2, "Error: unknown flag --nonsense\nRun \"airlock serve --help\" for more information.\n"},
 		{"usage of run", "run", runUsage, 125, "airlock: unknown flag --nonsense\nRun \"airlock run --help\" for more information.\n"},
+		{"usage of a nested command", "fs ls", nestedUsage, 2, "airlock: unknown flag --nonsense\nRun \"airlock fs ls --help\" for more information.\n"},
+		{"usage of a group", "fs", groupUsage, 2, "airlock: unexpected argument nonsense\nRun \"airlock fs --help\" for more information.\n"},
 		{"value", "serve", value, 2, "Error: invalid value '-1s' for '--session-ttl <TIME>': " +
 			"expected a positive time such as 500ms, 80s or 2m30s\nRun \"airlock serve --help\" for more information.\n"},
 	}

@@ -1,20 +1,11 @@
 package main
 
-import (
-	"bytes"
-	"context"
-	"errors"
-	"fmt"
-	"os"
-
-	"github.com/airlock-exec/airlock/client"
-	"github.com/airlock-exec/airlock/server"
-)
+import "os"
 
 // runCommand is `airlock run`.
 type runCommand struct {
-	URL         string   `placeholder:"URL" help:"Run the command in the executor at this ws:// or wss:// URL. Without it the command runs on this machine, in an executor of its own."`
-	TokenFile   string   `placeholder:"PATH" complete:"file" help:"Present the token in this file to the executor at --url."`
+	executorFlags
+
 	TTY         bool     `short:"t" help:"Give the command a terminal of the size and type of this one. Without a terminal here it has 24 rows and 80 columns."`
 	Interactive bool     `short:"i" help:"Do nothing, for those used to other programs: standard input always goes to the command."`
 	Env         []string `short:"e" sep:"none" placeholder:"NAME[=VALUE]" help:"Set a variable in the environment of the command, to our own value if none is given. May be given more than once; other variables are inherited from the executor."`
@@ -66,43 +57,23 @@ The chunk is base64; streams are stdout, stderr and, with -t, pty. If limits wer
 without missedBytes if the executor does not tell.`
 }
 
-// runError is what `airlock run` has to say besides its exit status.
-type runError struct {
-	status int
-	err    error
-}
-
-func (e *runError) Error() string { return e.err.Error() }
-
 // Run runs the command.
 func (c *runCommand) Run(log *logFlags) error {
-	if c.TokenFile != "" && c.URL == "" {
-		return &runError{exitRunFailed, errors.New("--token-file needs --url")}
-	}
-	if c.URL != "" {
-		if err := checkURL(c.URL); err != nil {
-			return &runError{exitRunFailed, err}
-		}
+	if err := c.check(); err != nil {
+		return &exitError{exitRunFailed, err}
 	}
 	r := newRunner(c)
 	if c.TTY {
 		// Before the signals are caught: who waits for the foreground can be ended.
 		if err := r.terminal.open(os.Stdin, os.Stdout); err != nil {
-			return &runError{exitRunFailed, err}
+			return &exitError{exitRunFailed, err}
 		}
 	}
 	// Before there is an executor, which catches the signals that we ignore.
 	r.signals, r.release = catchSignals()
-	if c.URL == "" {
-		embedded := server.New(server.Config{Logger: log.logger(&r.terminal), Version: airlockVersion()})
-		defer embedded.Close()
-		r.connect = func(ctx context.Context) (client.Executor, error) {
-			return client.Connect(ctx, embedded, client.Options{Name: clientName})
-		}
-	} else {
-		defer r.notice.stop()
-		r.connect = func(ctx context.Context) (client.Executor, error) { return c.dial(ctx, r.notice.changed) }
-	}
+	connect, stop := c.connector(log.logger(&r.terminal), clientName, r.notice)
+	defer stop()
+	r.connect = connect
 	status, err := r.run()
 	if err != nil {
 		r.terminal.freshLine()
@@ -113,21 +84,8 @@ func (c *runCommand) Run(log *logFlags) error {
 	case err == nil:
 		return statusError(status)
 	}
-	return &runError{status, err}
+	return &exitError{status, err}
 }
 
 // clientName is how executors know us.
 const clientName = "airlock-run"
-
-func (c *runCommand) dial(ctx context.Context, onConnection func(error)) (client.Executor, error) {
-	options := client.Options{Name: clientName, OnConnection: onConnection}
-	if c.TokenFile != "" {
-		token, err := os.ReadFile(c.TokenFile)
-		if err != nil {
-			return nil, fmt.Errorf("reading the token: %w", err)
-		}
-		options.BearerToken = string(bytes.TrimSpace(token))
-	}
-	executor, err := client.Dial(ctx, c.URL, options)
-	return executor, tokenHint(err, c.TokenFile)
-}

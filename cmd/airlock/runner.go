@@ -19,7 +19,7 @@ import (
 // runner runs one command and passes on what goes in and out.
 type runner struct {
 	command *runCommand
-	connect func(context.Context) (client.Executor, error)
+	connect connectFunc
 	sink    sink
 	notice  *connectionNotice
 	signals <-chan os.Signal

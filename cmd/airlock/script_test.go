@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"testing"
@@ -11,10 +12,10 @@ import (
 )
 
 // TestMain lets this test's binary be the command airlock, to scripts and tests
-// alike, and the helper.
+// alike, the helper, and an HTTP server.
 func TestMain(m *testing.M) {
 	server.RunHelper()
-	testscript.Main(m, map[string]func(){"airlock": main})
+	testscript.Main(m, map[string]func(){"airlock": main, "origin": origin})
 }
 
 // TestScripts types what users type: see the files in test/script.
@@ -24,9 +25,21 @@ func TestScripts(t *testing.T) {
 		Dir:                 "../../test/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Setup:               separateControl,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv(codexBin, os.Getenv(codexBin))
+			return separateControl(env)
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "codex" {
+				return os.Getenv(codexBin) != "", nil
+			}
+			return false, fmt.Errorf("there is no condition %q", name)
+		},
 	})
 }
+
+// codexBin is the variable that names the Codex exec-server, if it is there.
+const codexBin = "CODEX_BIN"
 
 // separateControl gives a script a folder of its own for control sockets: there may
 // be executors on this machine. Its name is short, as theirs have to be.

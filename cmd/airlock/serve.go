@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -49,7 +50,10 @@ type serveCommand struct {
 	MaxSessions      count    `default:"4096" group:"limits" placeholder:"COUNT" help:"Refuse sessions above this number (default ${default})."`
 	MaxProcesses     count    `default:"4096" group:"limits" placeholder:"COUNT" help:"Refuse processes of a session above this number, those that are retained included (default ${default})."`
 
-	Disable features `group:"limits" placeholder:"NAMES" help:"Switch additions to the protocol off, with commas between. They are takeover, processWindow, processCloseStdin, processStdin, processResize, processTimeouts, processLimits, processSignal, processTerminate and processList; all stands for every one."`
+	HTTPDeny    []string `name:"http-deny" group:"limits" placeholder:"TARGETS" help:"Let no HTTP request of a client reach these targets, with commas between (default none). They are addresses, networks (169.254.0.0/16), host names, and names of which all below are meant (*.internal). May be given more than once."`
+	HTTPMaxBody size     `name:"http-max-body" default:"64MiB" group:"limits" placeholder:"SIZE" help:"Let the body of an answer to an HTTP request have this size, unless it is streamed (default ${default})."`
+
+	Disable features `group:"limits" placeholder:"NAMES" help:"Switch additions to the protocol off, with commas between. They are takeover, processWindow, processCloseStdin, processStdin, processResize, processTimeouts, processLimits, processSignal, processTerminate, processList, fsOpenKeep, fsRename, fsChmod, fsReadRange, fsSearch and fsWatch; all stands for every one."`
 
 	Config      configFile `group:"config" placeholder:"FILE" complete:"file" help:"Read settings from a TOML file whose keys are the names of these flags. A flag that is given wins over the file."`
 	PrintConfig bool       `group:"config" help:"Print the settings in force as a configuration file and exit. Secrets are not read, let alone printed."`
@@ -67,6 +71,9 @@ func (c *serveCommand) Run(ctx *kong.Context, log *logFlags) error {
 	if c.PingTimeout <= c.PingInterval {
 		return fmt.Errorf("--ping-timeout (%v) must be longer than --ping-interval (%v), or every silent client is dropped",
 			c.PingTimeout, c.PingInterval)
+	}
+	if c.HTTPMaxBody == 0 {
+		return errors.New("--http-max-body must be at least 1")
 	}
 	if err := c.checkSpill(); err != nil {
 		return err
@@ -129,11 +136,11 @@ func (c *serveCommand) serveStdio(ctx context.Context, logger *slog.Logger) erro
 	if auth != nil {
 		return transport.ErrAuthOverStdio
 	}
-	executor := c.newExecutor(logger)
-	defer executor.Close()
-	if err := executor.Check(); err != nil {
-		return fmt.Errorf("--trees=%s: %w", c.Trees, err)
+	executor, err := c.newExecutor(logger)
+	if err != nil {
+		return err
 	}
+	defer executor.Close()
 	stopControl, err := c.serveControl(executor, "stdio", logger)
 	if err != nil {
 		return err
@@ -150,10 +157,9 @@ func (c *serveCommand) serveWebSocket(ctx context.Context, address transport.Add
 		return fmt.Errorf("--require-auth refuses to listen at %s without authentication: "+
 			"set --ws-auth, or listen on a loopback address", c.Listen)
 	}
-	executor := c.newExecutor(logger)
-	if err := executor.Check(); err != nil {
-		executor.Close()
-		return fmt.Errorf("--trees=%s: %w", c.Trees, err)
+	executor, err := c.newExecutor(logger)
+	if err != nil {
+		return err
 	}
 	listener, err := executor.Listen(server.ListenConfig{
 		URL:            c.Listen,
@@ -213,8 +219,9 @@ func soon(do func()) {
 	}
 }
 
-func (c *serveCommand) newExecutor(logger *slog.Logger) *server.Server {
-	return server.New(server.Config{
+// newExecutor makes the executor, unless it could not do what is asked of it.
+func (c *serveCommand) newExecutor(logger *slog.Logger) (*server.Server, error) {
+	executor := server.New(server.Config{
 		ConcurrentRequests: count(c.ConcurrentRequests).atMost(limits.ConcurrentRequests),
 		SessionTTL:         time.Duration(c.SessionTTL),
 		ProcessRetention:   time.Duration(c.ProcessRetention),
@@ -226,11 +233,24 @@ func (c *serveCommand) newExecutor(logger *slog.Logger) *server.Server {
 		SpillTotalBytes:    int64(c.SpillTotalBytes),
 		SpillDir:           c.SpillDir,
 		Trees:              c.Trees,
+		HTTPDeny:           c.HTTPDeny,
+		HTTPMaxBody:        int64(c.HTTPMaxBody),
 		Disable:            c.Disable.names(),
 		OwnsProgram:        true,
 		Logger:             logger,
 		Version:            airlockVersion(),
 	})
+	err := executor.CheckHTTP() // it names the flag
+	if err == nil {
+		if err = executor.Check(); err != nil {
+			err = fmt.Errorf("--trees=%s: %w", c.Trees, err)
+		}
+	}
+	if err != nil {
+		executor.Close()
+		return nil, err
+	}
+	return executor, nil
 }
 
 func (c *serveCommand) auth() server.AuthConfig {

@@ -121,6 +121,7 @@ func TestDefaults(t *testing.T) {
 		"ping-timeout":      {time.Duration(cli.Serve.PingTimeout), limits.PingTimeout},
 		"max-connections":   {cli.Serve.MaxConnections.int(), limits.Connections},
 		"max-sessions":      {cli.Serve.MaxSessions.int(), limits.Sessions},
+		"http-max-body":     {int64(cli.Serve.HTTPMaxBody), int64(limits.HTTPBodyBytes)},
 		"max-processes":     {cli.Serve.MaxProcesses.int(), limits.ProcessesPerSession},
 	} {
 		if pair[0] != pair[1] {
