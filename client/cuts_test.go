@@ -3,7 +3,6 @@ package client_test
 import (
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -34,31 +33,61 @@ func (c *cuts) next() int {
 	return bytes
 }
 
-// cutting wraps connections that are cut after some bytes have been read.
+// allowance is how many bytes a connection may still carry, one way and the other.
+type allowance struct {
+	bounded bool
+	left    atomic.Int64
+}
+
+func newAllowance(most int) *allowance {
+	a := &allowance{bounded: most >= 0}
+	a.left.Store(int64(most))
+	return a
+}
+
+// use returns how many of some bytes the connection still carries.
+func (a *allowance) use(bytes int) int {
+	if !a.bounded {
+		return bytes
+	}
+	return min(bytes, max(0, bytes+int(a.left.Add(-int64(bytes)))))
+}
+
+// cutting wraps connections that are cut after some bytes have been read and written.
 type cutting struct {
 	transport.Conn
-	left int
+	may *allowance
 }
 
 var errCut = errors.New("cut by the test")
 
 func (c *cutting) Read() ([]byte, error) {
 	data, err := c.Conn.Read()
-	if err != nil || c.left < 0 {
-		return data, err
-	}
-	if c.left -= len(data); c.left <= 0 {
+	if err == nil && c.may.use(len(data)) < len(data) {
 		c.Close(errCut)
 		return nil, errCut
 	}
-	return data, nil
+	return data, err
+}
+
+func (c *cutting) Write(batch [][]byte) error {
+	for _, message := range batch {
+		if c.may.use(len(message)) < len(message) {
+			c.Close(errCut)
+			return errCut
+		}
+		if err := c.Conn.Write([][]byte{message}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cuttingConnector connects in process.
 func cuttingConnector(s *server.Server, c *cuts) client.Connector {
 	return connector(func(ctx context.Context) (transport.Conn, error) {
 		conn, err := s.Connect(ctx)
-		return &cutting{conn, c.next()}, err
+		return &cutting{conn, newAllowance(c.next())}, err
 	})
 }
 
@@ -86,27 +115,36 @@ func cuttingProxy(t *testing.T, address string, c *cuts) string {
 	return l.Addr().String()
 }
 
-// forward passes on what goes both ways, until it cuts the connection after
-// some bytes have come back.
+// forward passes on what goes both ways, until it cuts the connection after some bytes.
 func forward(from *net.TCPConn, address string, most int) {
 	to, err := net.Dial("tcp", address)
 	if err != nil {
 		_ = from.Close()
 		return
 	}
-	var there sync.WaitGroup
-	there.Go(func() {
-		_, _ = io.Copy(to, from)
+	may := newAllowance(most)
+	pass := func(from, to net.Conn) {
+		buf := make([]byte, 32<<10)
+		for {
+			n, err := from.Read(buf)
+			passed := may.use(n)
+			if _, writeErr := to.Write(buf[:passed]); err != nil || writeErr != nil || passed < n {
+				return
+			}
+		}
+	}
+	end := sync.OnceFunc(func() {
+		_ = from.SetLinger(0) // as abruptly as can be
+		_ = from.Close()
 		_ = to.Close()
 	})
-	var back io.Reader = to
-	if most >= 0 {
-		back = io.LimitReader(to, int64(most))
-	}
-	_, _ = io.Copy(from, back)
-	_ = from.SetLinger(0) // as abruptly as can be
-	_ = from.Close()
-	_ = to.Close()
+	var there sync.WaitGroup
+	there.Go(func() {
+		defer end()
+		pass(from, to)
+	})
+	pass(to, from)
+	end()
 	there.Wait()
 }
 

@@ -177,7 +177,7 @@ func (e *executor) Process(id string) *Process {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p := e.processes[id]
-	if p == nil {
+	if p == nil || p.inbox.isClosed() { // and about to be forgotten
 		p = newProcess(e, id)
 		p.inbox.err = e.err
 		e.processes[id] = p

@@ -16,7 +16,7 @@ type fakeFiles struct {
 	byPath   map[string]*fakeFile
 	handles  map[*fakeLink]map[string]*fakeFile
 	opened   []protocol.OpenFileParams
-	hold     chan struct{} // if not nil, opening waits for its end
+	hold     chan struct{} // if not nil, opening and watching wait for its end
 	most     int           // bounds the entries of a walk
 	watches  map[string]bool
 	awaited  []protocol.WatchMissingParams
@@ -122,8 +122,10 @@ func (f *fakeFiles) do(l *fakeLink, r rpc.Request) rpc.Reply {
 	case protocol.MethodWatchMissing:
 		return answer(r, f.watchMissing)
 	case protocol.MethodWatch:
-		return answer(r, func(p *protocol.WatchParams) (*protocol.WatchResult, error) {
-			return &protocol.WatchResult{}, f.watch(p.WatchID, true)
+		return f.held(r, func(_ context.Context, r rpc.Request) rpc.Reply {
+			return answer(r, func(p *protocol.WatchParams) (*protocol.WatchResult, error) {
+				return &protocol.WatchResult{}, f.watch(p.WatchID, true)
+			})
 		})
 	case protocol.MethodUnwatch:
 		return answer(r, func(p *protocol.UnwatchParams) (*protocol.UnwatchResult, error) {
@@ -135,10 +137,12 @@ func (f *fakeFiles) do(l *fakeLink, r rpc.Request) rpc.Reply {
 	return rpc.Reply{Err: protocol.Errorf(protocol.CodeMethodNotFound, "no %s", r.Method)}
 }
 
-func (f *fakeFiles) openFile(l *fakeLink, r rpc.Request) rpc.Reply {
+// held answers when nothing is held back any more.
+func (f *fakeFiles) held(r rpc.Request, do func(context.Context, rpc.Request) rpc.Reply) rpc.Reply {
 	f.mu.Lock()
 	hold := f.hold
 	f.mu.Unlock()
+	r.Params = r.Params.Clone()
 	return rpc.Reply{Parked: true, Wait: func(ctx context.Context) rpc.Reply {
 		if hold != nil {
 			select {
@@ -146,6 +150,12 @@ func (f *fakeFiles) openFile(l *fakeLink, r rpc.Request) rpc.Reply {
 			case <-ctx.Done():
 			}
 		}
+		return do(ctx, r)
+	}}
+}
+
+func (f *fakeFiles) openFile(l *fakeLink, r rpc.Request) rpc.Reply {
+	return f.held(r, func(ctx context.Context, r rpc.Request) rpc.Reply {
 		return answer(r, func(p *protocol.OpenFileParams) (*protocol.OpenFileResult, error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -170,7 +180,7 @@ func (f *fakeFiles) openFile(l *fakeLink, r rpc.Request) rpc.Reply {
 			f.handles[l][p.HandleID] = file
 			return &protocol.OpenFileResult{HandleID: p.HandleID}, nil
 		})
-	}}
+	})
 }
 
 func (f *fakeFiles) readBlock(l *fakeLink, p *protocol.ReadBlockParams) (*protocol.ReadBlockResult, error) {

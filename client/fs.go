@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -49,6 +50,10 @@ func (f *Files) ReadDir(ctx context.Context, path protocol.PathURI) ([]fs.DirEnt
 	if err != nil {
 		return nil, err
 	}
+	if i := slices.IndexFunc(result.Entries, func(e protocol.DirectoryEntry) bool { return !f.isName(e.FileName) }); i >= 0 {
+		err := fmt.Errorf("%w: it tells of an entry called %q", errNoAnswer, result.Entries[i].FileName)
+		return nil, f.pathError("readdir", path, err)
+	}
 	slices.SortFunc(result.Entries, func(a, b protocol.DirectoryEntry) int {
 		return strings.Compare(a.FileName, b.FileName)
 	})
@@ -63,6 +68,16 @@ func (f *Files) ReadDir(ctx context.Context, path protocol.PathURI) ([]fs.DirEnt
 		}}
 	}
 	return entries, nil
+}
+
+// isName tells whether an entry of a directory can be called that: whoever copies it
+// to here shall not be led elsewhere.
+func (f *Files) isName(name string) bool {
+	separators := "/"
+	if f.executor.Info().PlatformOS == "windows" {
+		separators = `/\`
+	}
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, separators+"\x00")
 }
 
 // Mkdir makes a directory, in one that is there.

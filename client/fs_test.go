@@ -2,10 +2,12 @@ package client_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +16,9 @@ import (
 	"testing/fstest"
 
 	"github.com/airlock-exec/airlock/client"
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
+	"github.com/airlock-exec/airlock/server"
 )
 
 // folder returns a folder of this machine, and its URI.
@@ -245,21 +249,107 @@ func TestWatchFiles(t *testing.T) {
 	})
 }
 
+// TestHugeDirectory: the list of a directory that is as large as may be can be taken in,
+// and that of a larger one is refused.
+func TestHugeDirectory(t *testing.T) {
+	s := server.New(server.Config{})
+	t.Cleanup(s.Close)
+	e, err := client.Connect(t.Context(), s, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	native, root := folder(t)
+	for i := range limits.ListedEntries + 1 {
+		if i == limits.ListedEntries {
+			if entries, err := e.Files().ReadDir(t.Context(), root); len(entries) != i || err != nil {
+				t.Errorf("%d entries of %d, error %v", len(entries), i, err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(native, fmt.Sprint(i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = e.Files().ReadDir(t.Context(), root)
+	if _, refused := errors.AsType[*protocol.Error](err); !refused {
+		t.Errorf("one more: %v", err)
+	}
+}
+
+// random returns bytes of which no part is like another.
+func random(size int) []byte {
+	data := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(data)
+	return data
+}
+
 // TestFilesOverCuts: files are read and written whole, whatever becomes of the
 // connection.
 func TestFilesOverCuts(t *testing.T) {
-	flaky(t, 10, 3_000_000, func(t *testing.T, e client.Executor, _ *cuts) {
+	flaky(t, 50, 1_000_000, func(t *testing.T, e client.Executor, c *cuts) {
 		native, root := folder(t)
-		data := bytes.Repeat([]byte("0123456789abcde\n"), 1<<20)
+		data := random(3 << 20)
 		path := join(t, root, "f")
-		if err := e.Files().WriteFile(t.Context(), path, data); err != nil {
-			t.Fatal(err)
+		for c.left.Load() >= 0 && !t.Failed() {
+			w, err := e.Files().Create(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = w.Write(data)
+			if err := errors.Join(err, w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(filepath.Join(native, "f")); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%d of %d bytes are there, error %v", len(got), len(data), err)
+			}
+			file, err := e.Files().Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(file)
+			if err := errors.Join(err, file.Close()); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%d of %d bytes came back, error %v", len(got), len(data), err)
+			}
+		}
+	})
+}
+
+// TestTransfersGoOn: a transfer that is given up again and again goes on where it was
+// confirmed, over cuts, and in the end every byte is in its place.
+func TestTransfersGoOn(t *testing.T) {
+	flaky(t, 20, 1_000_000, func(t *testing.T, e client.Executor, _ *cuts) {
+		native, root := folder(t)
+		data := random(8 << 20)
+		path := join(t, root, "f")
+		rounds := 0
+		for confirmed := int64(0); confirmed < int64(len(data)); rounds++ {
+			ctx, cancel := context.WithCancel(t.Context())
+			w, err := e.Files().Update(ctx, path, confirmed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sure := min(int(confirmed)+1+rand.IntN(1<<20), len(data))
+			most := min(sure+rand.IntN(1<<20), len(data))
+			_, err = w.Write(data[confirmed:sure])
+			if err := errors.Join(err, w.Flush()); err != nil {
+				t.Fatal(err)
+			}
+			_, err = w.Write(data[sure:most])
+			if most < len(data) {
+				cancel()
+			}
+			err = errors.Join(err, w.Close())
+			cancel()
+			if err != nil && !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			confirmed = w.Confirmed()
+			if confirmed < int64(sure) || confirmed > int64(most) {
+				t.Fatalf("%d bytes of %d to %d are confirmed", confirmed, sure, most)
+			}
 		}
 		if got, err := os.ReadFile(filepath.Join(native, "f")); err != nil || !bytes.Equal(got, data) {
-			t.Errorf("%d of %d bytes are there, error %v", len(got), len(data), err)
-		}
-		if got, err := e.Files().ReadFile(t.Context(), path); err != nil || !bytes.Equal(got, data) {
-			t.Errorf("%d of %d bytes came back, error %v", len(got), len(data), err)
+			t.Errorf("%d of %d bytes are there after %d rounds, error %v", len(got), len(data), rounds, err)
 		}
 	})
 }

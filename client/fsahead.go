@@ -3,17 +3,8 @@ package client
 import (
 	"io"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
-)
-
-const (
-	// blockBytes is how much of a file travels in one message: small enough for
-	// what one end does with a block to fit its cache, and the next block to be
-	// on its way meanwhile.
-	blockBytes = 256 << 10
-	// blocksAhead is how many blocks are asked for before they are needed, or
-	// sent before they are confirmed.
-	blocksAhead = 16
 )
 
 // block is a part of a file that has been asked for.
@@ -61,7 +52,7 @@ func (r *readahead) at(offset int64) ([]byte, error) {
 		case len(first.data) == 0:
 			r.drop(offset)
 			return nil, errEndless
-		case len(first.data) < blockBytes:
+		case len(first.data) < limits.BlockBytes:
 			r.drop(offset) // the others were asked for in vain
 		default:
 			r.pop()
@@ -88,10 +79,10 @@ func (r *readahead) ask() {
 	for len(r.blocks) == 0 || len(r.blocks) < r.depth && r.next < r.size {
 		b := &block{offset: r.next, done: make(chan struct{})}
 		r.blocks = append(r.blocks, b)
-		r.next += blockBytes
+		r.next += limits.BlockBytes
 		err := r.start(func() {
 			defer close(b.done)
-			result, err := r.fetch(b.offset, blockBytes)
+			result, err := r.fetch(b.offset, limits.BlockBytes)
 			if err != nil {
 				b.err = err
 				return
@@ -109,7 +100,7 @@ func (r *readahead) ask() {
 func (r *readahead) pop() {
 	r.blocks[0] = nil
 	r.blocks = r.blocks[1:]
-	r.depth = min(2*r.depth, blocksAhead)
+	r.depth = min(2*r.depth, limits.BlocksAhead)
 }
 
 // drop forgets what has been asked for, and begins anew.

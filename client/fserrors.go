@@ -17,6 +17,9 @@ var (
 	// ErrWriteInterrupted: the connection was lost while a file was written, and
 	// the executor has no way to go on with it.
 	ErrWriteInterrupted = errors.New("the connection was lost, and this executor can't go on writing the file")
+	// ErrTooLarge: a file or a body has more than is held in memory at once.
+	// [Files.Open] and [HTTP.Stream] read it as it comes.
+	ErrTooLarge = errors.New("it is too large to be held in memory: read it as it comes")
 	// ErrWatchEnded: the executor has ended a watch, as what was watched is gone,
 	// say.
 	ErrWatchEnded = errors.New("the watch has ended")

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
-	"time"
+	"sync/atomic"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
 )
-
-// closeTimeout bounds how long the answer to the closing of a file is waited for,
-// of which nothing depends.
-const closeTimeout = 5 * time.Second
 
 // handle is what an executor knows an open file by, over one connection.
 type handle struct {
@@ -30,6 +28,7 @@ type opened struct {
 	// says that this can't be.
 	again func(params *protocol.OpenFileParams) error
 
+	closed  atomic.Bool   // nobody uses it any more
 	turn    chan struct{} // holds a token while what follows is looked at or changed
 	current *handle       // the newest one
 	failed  error         // why there will be no other
@@ -49,6 +48,8 @@ func (o *opened) handle(ctx context.Context, before *handle) (*handle, error) {
 		return nil, context.Cause(ctx)
 	}
 	switch {
+	case o.closed.Load():
+		return nil, fs.ErrClosed
 	case o.failed != nil:
 		return nil, o.failed
 	case o.current != before:
@@ -71,6 +72,10 @@ func (o *opened) handle(ctx context.Context, before *handle) (*handle, error) {
 			return nil, err
 		}
 	}
+	if o.closed.Load() {
+		h.close(ctx)
+		return nil, fs.ErrClosed
+	}
 	o.current = h
 	return h, nil
 }
@@ -81,6 +86,7 @@ func (o *opened) open(ctx context.Context) (*handle, error) {
 	if o.current != nil {
 		l = o.current.link
 	}
+	var broken strikes
 	for {
 		var err error
 		if l, err = o.executor.connected(ctx, l); err != nil {
@@ -88,7 +94,7 @@ func (o *opened) open(ctx context.Context) (*handle, error) {
 		}
 		h := &handle{l, o.executor.handleID()}
 		lost, err := h.open(ctx, o.params)
-		if !lost {
+		if !lost || broken.out(err) {
 			return h, err
 		}
 	}
@@ -108,15 +114,25 @@ func (h *handle) open(ctx context.Context, params protocol.OpenFileParams) (lost
 
 // close closes the file, if its connection is not over, and also when ctx is.
 func (h *handle) close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limits.HandleCloseTimeout)
 	defer cancel()
 	// A file that can't be closed is closed with its connection.
 	_, _, _ = ask[protocol.CloseFileResult](ctx, h.link, protocol.MethodCloseFile,
 		&protocol.CloseFileParams{HandleID: h.id})
 }
 
-// close closes the file, which nobody uses any more.
+// close closes the file for good. Whoever opens it anew at that moment closes it
+// again, and is waited for.
 func (o *opened) close(ctx context.Context) {
+	o.closed.Store(true)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limits.HandleCloseTimeout)
+	defer cancel()
+	select {
+	case o.turn <- struct{}{}:
+		defer func() { <-o.turn }()
+	case <-ctx.Done():
+		return
+	}
 	if o.current != nil {
 		o.current.close(ctx)
 	}
@@ -125,10 +141,11 @@ func (o *opened) close(ctx context.Context) {
 // askFile makes a request about an open file, over as many connections as it takes.
 func askFile[R any](ctx context.Context, o *opened, method string, params func(handleID string) any) (*R, error) {
 	var before *handle
+	var broken strikes
 	h, err := o.handle(ctx, before)
 	for ; err == nil; h, err = o.handle(ctx, before) {
 		result, lost, err := ask[R](ctx, h.link, method, params(h.id))
-		if !lost {
+		if !lost || broken.out(err) {
 			return result, err
 		}
 		before = h

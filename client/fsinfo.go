@@ -2,6 +2,7 @@ package client
 
 import (
 	"io/fs"
+	"math"
 	"time"
 
 	"github.com/airlock-exec/airlock/protocol"
@@ -20,7 +21,7 @@ func (i *FileInfo) Metadata() protocol.FileMetadata { return i.metadata }
 func (i *FileInfo) Name() string { return i.name }
 
 // Size implements [fs.FileInfo].
-func (i *FileInfo) Size() int64 { return int64(i.metadata.Size) }
+func (i *FileInfo) Size() int64 { return int64(min(i.metadata.Size, math.MaxInt64)) }
 
 // Mode tells the type. What the permission bits are is not known: they are those
 // that reading takes.

@@ -31,6 +31,7 @@ func (f *Files) awaitMissing(ctx context.Context, missing []protocol.PathURI, pr
 		return false, fmt.Errorf("%w by this executor", errors.ErrUnsupported)
 	}
 	var l *link
+	var broken strikes
 	for {
 		var err error
 		if l, err = e.connected(ctx, l); err != nil {
@@ -40,7 +41,7 @@ func (f *Files) awaitMissing(ctx context.Context, missing []protocol.PathURI, pr
 		result, lost, err := ask[protocol.WatchMissingResult](ctx, l, protocol.MethodWatchMissing,
 			&protocol.WatchMissingParams{WatchID: w.id, Missing: missing, Present: present})
 		switch {
-		case lost:
+		case lost && !broken.out(err):
 			continue
 		case err != nil:
 			return false, err

@@ -11,10 +11,6 @@ import (
 	"github.com/airlock-exec/airlock/protocol"
 )
 
-// wholeBytes is up to where a file travels as a whole. A frame of the dialect may
-// have 16 MiB.
-const wholeBytes = 8 << 20
-
 // File is a file that is read. It implements [io.Reader], [io.ReaderAt],
 // [io.Seeker], [io.WriterTo], [io.Closer] and [fs.File].
 //
@@ -87,14 +83,18 @@ func (i *FileInfo) isSame(other *FileInfo) bool {
 		i.metadata.ModifiedAtMs == other.metadata.ModifiedAtMs
 }
 
-// ReadFile reads a whole file.
+// ReadFile reads a whole file. The error is [ErrTooLarge] if it has more than 512 MiB.
 func (f *Files) ReadFile(ctx context.Context, path protocol.PathURI) ([]byte, error) {
 	info, err := f.Stat(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	// Files without a size, as those of the system are, may have any.
-	if size := info.Size(); size > 0 && size <= wholeBytes || !info.metadata.IsFile {
+	size := info.Size()
+	switch {
+	case size > limits.WholeFileBytes:
+		return nil, f.pathError("read", path, ErrTooLarge)
+	case size > 0 && size <= limits.WholeFrameBytes || !info.metadata.IsFile:
+		// Files without a size, as those of the system are, may have any.
 		result, err := ofPath[protocol.ReadFileResult](ctx, f, "read", path, protocol.MethodReadFile,
 			&protocol.ReadFileParams{Path: path})
 		if err != nil {
@@ -107,12 +107,12 @@ func (f *Files) ReadFile(ctx context.Context, path protocol.PathURI) ([]byte, er
 		return nil, err
 	}
 	defer file.Close()
-	return file.readAll()
+	return file.readAll(limits.WholeFileBytes)
 }
 
-// readAll returns all that is in the file.
-func (f *File) readAll() ([]byte, error) {
-	data := make([]byte, 0, min(f.info.Size(), limits.WholeFileBytes))
+// readAll returns all that is in the file, if it is not too much.
+func (f *File) readAll(most int) ([]byte, error) {
+	data := make([]byte, 0, min(f.info.Size(), int64(most)))
 	for {
 		more, err := f.next()
 		if err == io.EOF {
@@ -120,6 +120,9 @@ func (f *File) readAll() ([]byte, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if len(data)+len(more) > most {
+			return nil, f.fail("read", ErrTooLarge)
 		}
 		data = append(data, more...)
 		f.offset += int64(len(more))

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -64,7 +65,7 @@ func (f *fake) handles() int {
 // TestReadOverCuts: a file comes whole, whatever becomes of the connection.
 func TestReadOverCuts(t *testing.T) {
 	kinds(t, func(t *testing.T, f *fake) {
-		data := noise(12*blockBytes + 123)
+		data := noise(12*limits.BlockBytes + 123)
 		path := uri(t, "file:///f")
 		f.files.put(path, data)
 		f.cutEvery(protocol.MethodReadBlock, 4)
@@ -77,8 +78,8 @@ func TestReadOverCuts(t *testing.T) {
 		if err != nil || !bytes.Equal(read, data) {
 			t.Errorf("%d of %d bytes, error %v", len(read), len(data), err)
 		}
-		part := make([]byte, 3*blockBytes)
-		if n, err := file.ReadAt(part, blockBytes/2); n != len(part) || err != nil || !bytes.Equal(part, data[blockBytes/2:][:n]) {
+		part := make([]byte, 3*limits.BlockBytes)
+		if n, err := file.ReadAt(part, limits.BlockBytes/2); n != len(part) || err != nil || !bytes.Equal(part, data[limits.BlockBytes/2:][:n]) {
 			t.Errorf("at an offset: %d bytes, error %v", n, err)
 		}
 		f.mu.Lock()
@@ -101,20 +102,20 @@ func TestReadOverCuts(t *testing.T) {
 func TestReadChanged(t *testing.T) {
 	for name, change := range map[string]func(f *fakeFiles, path protocol.PathURI){
 		"size": func(f *fakeFiles, path protocol.PathURI) { f.put(path, noise(99)) },
-		"time": func(f *fakeFiles, path protocol.PathURI) { f.put(path, noise(8*blockBytes)).modified = 2 },
+		"time": func(f *fakeFiles, path protocol.PathURI) { f.put(path, noise(8*limits.BlockBytes)).modified = 2 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake(t, pacing...)
 				path := uri(t, "file:///f")
-				f.files.put(path, noise(8*blockBytes))
+				f.files.put(path, noise(8*limits.BlockBytes))
 				e := open(t, f, Options{})
 				file, err := e.Files().Open(t.Context(), path)
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer file.Close()
-				if _, err := io.CopyN(io.Discard, file, blockBytes); err != nil {
+				if _, err := io.CopyN(io.Discard, file, limits.BlockBytes); err != nil {
 					t.Fatal(err)
 				}
 				synctest.Wait()
@@ -225,7 +226,7 @@ func TestFileIsReader(t *testing.T) {
 	e := open(t, f, Options{})
 	path := uri(t, "file:///f")
 	rapid.Check(t, func(t *rapid.T) {
-		data := noise(rapid.SampledFrom([]int{0, 1, blockBytes - 1, blockBytes, blockBytes + 1, 5*blockBytes + 7}).Draw(t, "size"))
+		data := noise(rapid.SampledFrom([]int{0, 1, limits.BlockBytes - 1, limits.BlockBytes, limits.BlockBytes + 1, 5*limits.BlockBytes + 7}).Draw(t, "size"))
 		f.files.put(path, data)
 		file, err := e.Files().Open(context.Background(), path)
 		if err != nil {
@@ -233,10 +234,10 @@ func TestFileIsReader(t *testing.T) {
 		}
 		defer file.Close()
 		model := bytes.NewReader(data)
-		offset := rapid.OneOf(rapid.IntRange(0, 10), rapid.IntRange(0, len(data)+10), rapid.SampledFrom([]int{blockBytes, len(data)}))
+		offset := rapid.OneOf(rapid.IntRange(0, 10), rapid.IntRange(0, len(data)+10), rapid.SampledFrom([]int{limits.BlockBytes, len(data)}))
 		t.Repeat(map[string]func(*rapid.T){
 			"read": func(t *rapid.T) {
-				got := make([]byte, rapid.IntRange(0, 2*blockBytes).Draw(t, "most"))
+				got := make([]byte, rapid.IntRange(0, 2*limits.BlockBytes).Draw(t, "most"))
 				n, err := file.Read(got)
 				want := make([]byte, n)
 				_, _ = io.ReadFull(model, want)
@@ -245,7 +246,7 @@ func TestFileIsReader(t *testing.T) {
 				}
 			},
 			"readAt": func(t *rapid.T) {
-				got := make([]byte, rapid.IntRange(0, 2*blockBytes).Draw(t, "most"))
+				got := make([]byte, rapid.IntRange(0, 2*limits.BlockBytes).Draw(t, "most"))
 				want := slices.Clone(got)
 				at := int64(offset.Draw(t, "offset"))
 				n, err := file.ReadAt(got, at)

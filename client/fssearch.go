@@ -64,6 +64,10 @@ func (f *Files) Search(ctx context.Context, params protocol.SearchParams) iter.S
 				}
 			}
 			more = page.Next != nil
+			if more && params.After != nil && *params.After == *page.Next {
+				yield(protocol.SearchMatch{}, f.pathError("search", params.Path, errEndless))
+				return
+			}
 			params.After = page.Next
 		}
 	}

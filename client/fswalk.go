@@ -2,9 +2,13 @@ package client
 
 import (
 	"context"
+	"fmt"
+	"io/fs"
 	"iter"
 	"math"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
@@ -97,13 +101,22 @@ func (w *walk) level(ctx context.Context, dir protocol.PathURI, depth int) bool 
 
 // ask has the executor walk some levels down.
 func (w *walk) ask(ctx context.Context, dir protocol.PathURI, levels int) (*protocol.WalkResult, error) {
-	return ofPath[protocol.WalkResult](ctx, w.files, "walk", dir, protocol.MethodWalk, &protocol.WalkParams{
+	found, err := ofPath[protocol.WalkResult](ctx, w.files, "walk", dir, protocol.MethodWalk, &protocol.WalkParams{
 		Path: dir,
 		Options: protocol.WalkOptions{
 			MaxDepth: uint64(levels - 1), MaxDirectories: limits.WalkDirectories, MaxEntries: limits.WalkEntries,
 			PruneHiddenDirectories: w.skipHidden,
 		},
 	})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range found.Entries {
+		if below := levelsBelow(dir, e.Path); below == 0 || below > levels {
+			return nil, w.files.pathError("walk", dir, fmt.Errorf("%w: it tells of %s", errNoAnswer, e.Path))
+		}
+	}
+	return found, nil
 }
 
 // one lists a directory that alone is too much for a walk.
@@ -113,25 +126,42 @@ func (w *walk) one(ctx context.Context, dir protocol.PathURI) (*protocol.WalkRes
 		return nil, err
 	}
 	found := &protocol.WalkResult{}
-	for _, e := range entries {
-		path, err := dir.Join(e.Name())
-		if err != nil {
+	for some := range slices.Chunk(entries, limits.WalkStats) {
+		if err := w.look(ctx, dir, some, found); err != nil {
 			return nil, err
-		}
-		info, err := w.files.Stat(ctx, path)
-		switch {
-		case refusal(err) != nil:
-			found.Errors = append(found.Errors, protocol.WalkError{Path: path, Message: refusal(err).Message})
-		case err != nil:
-			return nil, err
-		case info.metadata.IsSymlink:
-		case info.IsDir():
-			found.Entries = append(found.Entries, protocol.WalkEntry{Path: path, Kind: protocol.EntryDirectory})
-		case info.metadata.IsFile:
-			found.Entries = append(found.Entries, protocol.WalkEntry{Path: path, Kind: protocol.EntryFile})
 		}
 	}
 	return found, nil
+}
+
+// look adds what entries of a directory are, which a list does not tell of links.
+func (w *walk) look(ctx context.Context, dir protocol.PathURI, entries []fs.DirEntry, found *protocol.WalkResult) error {
+	paths := make([]protocol.PathURI, len(entries))
+	infos := make([]*FileInfo, len(entries))
+	errs := make([]error, len(entries))
+	var looking sync.WaitGroup
+	for i, e := range entries {
+		looking.Go(func() {
+			if paths[i], errs[i] = dir.Join(e.Name()); errs[i] == nil {
+				infos[i], errs[i] = w.files.Stat(ctx, paths[i])
+			}
+		})
+	}
+	looking.Wait()
+	for i, info := range infos {
+		switch refused := refusal(errs[i]); {
+		case refused != nil:
+			found.Errors = append(found.Errors, protocol.WalkError{Path: paths[i], Message: refused.Message})
+		case errs[i] != nil:
+			return errs[i]
+		case info.metadata.IsSymlink:
+		case info.IsDir():
+			found.Entries = append(found.Entries, protocol.WalkEntry{Path: paths[i], Kind: protocol.EntryDirectory})
+		case info.metadata.IsFile:
+			found.Entries = append(found.Entries, protocol.WalkEntry{Path: paths[i], Kind: protocol.EntryFile})
+		}
+	}
+	return nil
 }
 
 // tell hands out what has been found.
@@ -164,10 +194,11 @@ func (w *walk) isEntered(e protocol.WalkEntry) bool {
 	return e.Kind == protocol.EntryDirectory && (!w.skipHidden || !strings.HasPrefix(e.Path.Base(), "."))
 }
 
-// levelsBelow returns how far below a directory a path is; 0 if it is not.
+// levelsBelow returns how far below a directory a path is; 0 if it is not. No name
+// of a file has a slash in it, by which it could lead elsewhere.
 func levelsBelow(dir, path protocol.PathURI) int {
-	rest, below := strings.CutPrefix(path.String(), strings.TrimRight(dir.String(), "/")+"/")
-	if !below || rest == "" {
+	rest, below := strings.CutPrefix(path.String(), strings.TrimSuffix(dir.String(), "/")+"/")
+	if !below || rest == "" || strings.Contains(strings.ToUpper(rest), "%2F") {
 		return 0
 	}
 	return 1 + strings.Count(rest, "/")

@@ -101,3 +101,30 @@ func TestWalkStops(t *testing.T) {
 		t.Errorf("asked %d times", n)
 	}
 }
+
+// TestLevelsBelow asserts what is below a directory: nothing whose name could lead out
+// of it.
+func TestLevelsBelow(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		dir, path string
+		want      int
+	}{
+		{"file:///", "file:///a", 1},
+		{"file:///", "file:///a/b", 2},
+		{"file:///d", "file:///d/a", 1},
+		{"file:///d/", "file:///d/a/b", 2},
+		{"file:///d", "file:///d", 0},
+		{"file:///d", "file:///d/", 0},
+		{"file:///d", "file:///da", 0},
+		{"file:///d", "file:///e/a", 0},
+		{"file:///d", "file:///d/..%2F..%2Fx", 0},
+		{"file:///d", "file:///d/a%2fb", 0},
+		{"file:///d", "file:///d/%2Fpwn", 0},
+		{"file:///d", "file:///d/100%25", 1},
+	} {
+		if got := levelsBelow(uri(t, test.dir), uri(t, test.path)); got != test.want {
+			t.Errorf("%s below %s: %d, want %d", test.path, test.dir, got, test.want)
+		}
+	}
+}

@@ -7,11 +7,9 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
 )
-
-// pendingChanges bounds the changes that wait to be taken.
-const pendingChanges = 4096
 
 // Changes are what a [Watcher] tells.
 type Changes struct {
@@ -37,6 +35,7 @@ type Watcher struct {
 	pending Changes
 	err     error // why nothing more will be told
 	closed  bool
+	abort   context.CancelCauseFunc // ends a begin that is under way
 }
 
 // Watch begins to watch a file or a directory: what changes there from its return on
@@ -56,10 +55,17 @@ func (f *Files) Watch(ctx context.Context, params protocol.WatchParams) (*Watche
 
 // begin begins a watch over a connection that comes after the one before.
 func (w *Watcher) begin(ctx context.Context) error {
-	e := w.files.executor
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	w.mu.Lock()
-	l := w.link
+	w.abort = cancel
+	l, closed := w.link, w.closed
 	w.mu.Unlock()
+	if closed {
+		return fs.ErrClosed
+	}
+	e := w.files.executor
+	var broken strikes
 	for {
 		var err error
 		if l, err = e.connected(ctx, l); err != nil {
@@ -79,7 +85,7 @@ func (w *Watcher) begin(ctx context.Context) error {
 			return nil
 		}
 		e.watchers.remove(params.WatchID)
-		if !lost {
+		if !lost || broken.out(err) {
 			return err
 		}
 	}
@@ -98,7 +104,7 @@ func (w *Watcher) begun(l *link, id string) error {
 
 // unwatch ends a watch, if its connection is not over.
 func unwatch(ctx context.Context, l *link, id string) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limits.HandleCloseTimeout)
 	defer cancel()
 	_, _, _ = ask[protocol.UnwatchResult](ctx, l, protocol.MethodUnwatch, &protocol.UnwatchParams{WatchID: id})
 }
@@ -153,7 +159,7 @@ func (w *Watcher) put(changes Changes, err error) {
 	p := &w.pending
 	p.Changes = append(p.Changes, changes.Changes...)
 	p.Rescan = p.Rescan || changes.Rescan
-	if len(p.Changes) > pendingChanges {
+	if len(p.Changes) > limits.PendingChanges {
 		*p = Changes{Rescan: true}
 	}
 	if w.err == nil {
@@ -167,6 +173,7 @@ func (w *Watcher) Close() error {
 	w.mu.Lock()
 	wasClosed := w.closed
 	w.closed = true
+	w.abort(fs.ErrClosed)
 	w.news.tell()
 	l, id := w.link, w.id
 	w.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -76,14 +77,14 @@ func TestWatchOverflow(t *testing.T) {
 		e := open(t, f, Options{})
 		w := watch(t, e)
 		defer w.Close()
-		for i := range pendingChanges {
+		for i := range limits.PendingChanges {
 			f.change(protocol.ChangedNotification{Changes: changes(t, fmt.Sprint(i))})
 		}
 		synctest.Wait()
 		w.mu.Lock()
 		waiting := len(w.pending.Changes)
 		w.mu.Unlock()
-		if waiting != pendingChanges {
+		if waiting != limits.PendingChanges {
 			t.Errorf("%d changes wait", waiting)
 		}
 		f.change(protocol.ChangedNotification{Changes: changes(t, "too many")})
@@ -160,6 +161,52 @@ func TestWatchEnds(t *testing.T) {
 				test.end(cancel, w, e)
 				if err := <-failed; !errors.Is(err, test.want) {
 					t.Errorf("ended with %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestWatchClosedBetween: closing a watcher ends what waits for changes also while there
+// is no connection, or no answer over the new one, and then no watch is left.
+func TestWatchClosedBetween(t *testing.T) {
+	for name, lose := range map[string]func(f *fake, answer chan struct{}){
+		"no connection": func(f *fake, _ chan struct{}) { f.unreachable = true },
+		"no answer":     func(f *fake, answer chan struct{}) { f.files.hold = answer },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t, watching...)
+				e := open(t, f, Options{})
+				w := watch(t, e)
+				before := f.files.watching()
+				answer := make(chan struct{})
+				f.mu.Lock()
+				lose(f, answer)
+				f.mu.Unlock()
+				f.cut()
+				failed := make(chan error)
+				go func() {
+					_, err := w.Next(t.Context())
+					failed <- err
+				}()
+				time.Sleep(time.Second)
+				began := time.Now()
+				if err := w.Close(); err != nil {
+					t.Error(err)
+				}
+				if err := <-failed; !errors.Is(err, fs.ErrClosed) || time.Since(began) != 0 {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+				close(answer)
+				synctest.Wait()
+				if left := f.files.watching(); len(left) != len(before) {
+					t.Errorf("%q are watched", left)
+				}
+				e.watchers.mu.Lock()
+				defer e.watchers.mu.Unlock()
+				if n := len(e.watchers.byID); n != 0 {
+					t.Errorf("%d watches are remembered", n)
 				}
 			})
 		})

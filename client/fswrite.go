@@ -47,7 +47,7 @@ type FileWriter struct {
 // WriteFile writes a whole file: one that exists is overwritten in place, another
 // one is made. Its directory must be there.
 func (f *Files) WriteFile(ctx context.Context, path protocol.PathURI, data []byte) error {
-	if len(data) <= wholeBytes {
+	if len(data) <= limits.WholeFrameBytes {
 		_, err := ofPath[protocol.WriteFileResult](ctx, f, "write", path, protocol.MethodWriteFile,
 			&protocol.WriteFileParams{Path: path, DataBase64: protocol.FileData{Bytes: data}})
 		return err
@@ -71,7 +71,8 @@ func (f *Files) Create(ctx context.Context, path protocol.PathURI) (*FileWriter,
 }
 
 // Update opens a file to be written from an offset on, and keeps what it holds; it
-// is made if it is not there. So a transfer goes on that was interrupted. The error
+// is made if it is not there, and what lies between its end and the offset becomes
+// zeros. So a transfer goes on that was interrupted. The error
 // wraps errors.ErrUnsupported if the executor can't do that: the dialect itself has
 // no way to.
 func (f *Files) Update(ctx context.Context, path protocol.PathURI, offset int64) (*FileWriter, error) {
@@ -92,7 +93,7 @@ func (f *Files) openWriter(ctx context.Context, path protocol.PathURI, offset in
 	}
 	w := &FileWriter{
 		path: path, offset: offset,
-		places: make(chan struct{}, blocksAhead), spare: make(chan []byte, blocksAhead+1),
+		places: make(chan struct{}, limits.BlocksAhead), spare: make(chan []byte, limits.BlocksAhead+1),
 		start: f.executor.background,
 		fail:  func(op string, err error) error { return f.pathError(op, path, err) },
 	}
@@ -114,6 +115,14 @@ func (f *Files) openWriter(ctx context.Context, path protocol.PathURI, offset in
 	}
 	if _, err := o.handle(ctx, nil); err != nil {
 		return nil, f.pathError("open", path, err)
+	}
+	if extra != nil { // the file shall be no shorter when it is opened anew
+		info, err := f.Stat(ctx, path)
+		if err != nil {
+			o.close(ctx)
+			return nil, err
+		}
+		w.progress.reached(info.Size())
 	}
 	w.put = func(data []byte, offset int64) error {
 		_, err := askFile[protocol.WriteBlockResult](ctx, o, protocol.MethodWriteBlock, func(id string) any {
@@ -181,7 +190,7 @@ func (w *FileWriter) ready() error {
 		select {
 		case w.buffer = <-w.spare:
 		default:
-			w.buffer = make([]byte, 0, blockBytes)
+			w.buffer = make([]byte, 0, limits.BlockBytes)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -39,7 +40,7 @@ func TestWriteOverCuts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data := noise(12*blockBytes + 123)
+		data := noise(12*limits.BlockBytes + 123)
 		if n, err := io.Copy(w, bytes.NewReader(data)); n != int64(len(data)) || err != nil {
 			t.Errorf("%d bytes, error %v", n, err)
 		}
@@ -70,12 +71,12 @@ func TestWriteInterrupted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		data := noise(20 * blockBytes)
-		_, err = w.Write(data[:blockBytes])
+		data := noise(20 * limits.BlockBytes)
+		_, err = w.Write(data[:limits.BlockBytes])
 		if err := errors.Join(err, w.Flush()); err != nil {
 			t.Fatal(err)
 		}
-		_, err = w.Write(data[blockBytes:])
+		_, err = w.Write(data[limits.BlockBytes:])
 		closeErr := w.Close()
 		failed, ok := errors.AsType[*fs.PathError](closeErr)
 		if !errors.Is(closeErr, ErrWriteInterrupted) || !ok || failed.Path != path.String() || err != nil && !errors.Is(err, ErrWriteInterrupted) {
@@ -83,7 +84,7 @@ func TestWriteInterrupted(t *testing.T) {
 		}
 		confirmed := w.Confirmed()
 		got := f.files.content(path)
-		if confirmed < blockBytes || confirmed >= int64(len(data)) || !bytes.HasPrefix(got, data[:confirmed]) {
+		if confirmed < limits.BlockBytes || confirmed >= int64(len(data)) || !bytes.HasPrefix(got, data[:confirmed]) {
 			t.Errorf("%d bytes are confirmed, %d are there", confirmed, len(got))
 		}
 		if n := len(f.files.opens()); n != 1 {
@@ -97,17 +98,17 @@ func TestWriteGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, keeping...)
 		path := uri(t, "file:///f")
-		data := noise(5 * blockBytes)
-		f.files.put(path, data[:2*blockBytes])
+		data := noise(5 * limits.BlockBytes)
+		f.files.put(path, data[:2*limits.BlockBytes])
 		e := open(t, f, Options{})
-		w, err := e.Files().Update(t.Context(), path, 2*blockBytes)
+		w, err := e.Files().Update(t.Context(), path, 2*limits.BlockBytes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := w.Confirmed(); n != 2*blockBytes {
+		if n := w.Confirmed(); n != 2*limits.BlockBytes {
 			t.Errorf("%d bytes are confirmed", n)
 		}
-		if _, err := w.Write(data[2*blockBytes:]); err != nil {
+		if _, err := w.Write(data[2*limits.BlockBytes:]); err != nil {
 			t.Error(err)
 		}
 		if err := w.Close(); err != nil || !bytes.Equal(f.files.content(path), data) {
@@ -148,7 +149,7 @@ func TestWriteChanged(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := w.Write(noise(blockBytes)); err != nil {
+				if _, err := w.Write(noise(limits.BlockBytes)); err != nil {
 					t.Fatal(err)
 				}
 				if err := w.Flush(); err != nil {
@@ -168,6 +169,85 @@ func TestWriteChanged(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestCloseWhileOpening: a file that is opened anew while it is closed is closed, too.
+func TestCloseWhileOpening(t *testing.T) {
+	for name, open2 := range map[string]func(*Files, context.Context, protocol.PathURI) (use func() error, end io.Closer, err error){
+		"written": func(files *Files, ctx context.Context, path protocol.PathURI) (func() error, io.Closer, error) {
+			w, err := files.Create(ctx, path)
+			return func() error { return errOf(w.WriteAt([]byte("x"), 0)) }, w, err
+		},
+		"read": func(files *Files, ctx context.Context, path protocol.PathURI) (func() error, io.Closer, error) {
+			r, err := files.Open(ctx, path)
+			return func() error { return errOf(r.ReadAt(make([]byte, 1), 0)) }, r, err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t, keeping...)
+				path := uri(t, "file:///f")
+				f.files.put(path, nil)
+				e := open(t, f, Options{})
+				use, file, err := open2(e.Files(), t.Context(), path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				hold := make(chan struct{})
+				f.files.mu.Lock()
+				f.files.hold = hold
+				f.files.mu.Unlock()
+				f.cut()
+				used, closed := make(chan error), make(chan error)
+				go func() { used <- use() }()
+				synctest.Wait()
+				go func() { closed <- file.Close() }()
+				synctest.Wait()
+				close(hold)
+				if err := <-closed; err != nil {
+					t.Errorf("closed with %v", err)
+				}
+				if err := <-used; !errors.Is(err, fs.ErrClosed) {
+					t.Errorf("used with %v", err)
+				}
+				synctest.Wait()
+				if n := f.handles(); n != 0 {
+					t.Errorf("%d files are open", n)
+				}
+				if err := use(); !errors.Is(err, fs.ErrClosed) {
+					t.Errorf("used again with %v", err)
+				}
+			})
+		})
+	}
+}
+
+func errOf[T any](_ T, err error) error { return err }
+
+// TestUpdateChanged: what was there when a file was opened to be gone on with must be
+// there when it is opened anew, also if nothing has been written in between.
+func TestUpdateChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, keeping...)
+		path := uri(t, "file:///f")
+		f.files.put(path, noise(100))
+		e := open(t, f, Options{})
+		w, err := e.Files().Update(t.Context(), path, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.cut()
+		f.files.put(path, noise(99))
+		if _, err := w.Write([]byte("x")); err != nil {
+			t.Error(err)
+		}
+		if err := w.Close(); !errors.Is(err, ErrFileChanged) {
+			t.Errorf("closed with %v", err)
+		}
+		if n := len(f.files.content(path)); n != 99 {
+			t.Errorf("%d bytes", n)
+		}
+	})
 }
 
 // TestWriteEnds: what is left at the end of the context is not written.
@@ -213,7 +293,7 @@ func TestWriterIsFile(t *testing.T) {
 		var model []byte
 		offset := 0
 		piece := rapid.Custom(func(t *rapid.T) []byte {
-			size := rapid.OneOf(rapid.IntRange(0, 10), rapid.IntRange(0, 3*blockBytes)).Draw(t, "size")
+			size := rapid.OneOf(rapid.IntRange(0, 10), rapid.IntRange(0, 3*limits.BlockBytes)).Draw(t, "size")
 			return bytes.Repeat([]byte{rapid.Byte().Draw(t, "byte")}, size)
 		})
 		t.Repeat(map[string]func(*rapid.T){

@@ -7,18 +7,13 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
-// answerBytes bounds the body that [HTTP.Do] returns.
-const answerBytes = 64 << 20
-
 // Errors to branch on, of HTTP.
 var (
-	// ErrBodyTooLarge: a body has more than 64 MiB, which only [HTTP.Stream] reads.
-	ErrBodyTooLarge = errors.New("the body of the answer is too large to be held in memory: stream it")
-	// ErrBodyUnread: much of a body was waiting to be read and nothing was taken of
-	// it, so that it has been given up.
+	// ErrBodyUnread: much of a body was waiting to be read, and has been given up.
 	ErrBodyUnread = errors.New("the body of the answer has been given up, as it was not read while more of it came")
 )
 
@@ -31,11 +26,13 @@ var (
 //
 // # Bodies of answers
 //
-// They are streamed. Up to 16 MiB of a body wait here to be read. The dialect has no
-// way to hold back one body alone: when there is more, nothing is read from the
-// connection until some has been taken. A body of which nothing is taken for 5
-// seconds meanwhile is given up, and reading it fails with [ErrBodyUnread]. So a
-// large body must be read without waiting for anything else from the executor.
+// They are streamed. Up to 16 MiB of a body wait here to be read, and 64 MiB of all.
+// The dialect has no way to hold back one body alone: when there is more, nothing is
+// read from the connection until there is room. If there is none within 5 seconds, a
+// body is given up, and reading it fails with [ErrBodyUnread]: that which is too
+// large, or of which nothing has been taken for longest. So a large body must be
+// read without waiting for anything else from the executor, and one that is not read
+// delays everything else by 5 seconds at most.
 //
 // Nor is there a way to end a request early. A body that is closed, or whose context
 // ends, is dropped as it comes; the deadline of a context is told to the executor.
@@ -52,19 +49,20 @@ func (e *executor) HTTP() *HTTP { return &HTTP{e} }
 
 // Do makes a request and returns the answer with its body. The members about
 // streaming are filled in. Any status is an answer. The error is a
-// *[protocol.Error] if the executor tells it.
+// *[protocol.Error] if the executor tells it, and [ErrTooLarge] if the body has more
+// than 64 MiB.
 func (h *HTTP) Do(ctx context.Context, params protocol.HTTPRequestParams) (*protocol.HTTPRequestResult, error) {
 	result, body, err := h.Stream(ctx, params)
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close()
-	result.BodyBase64, err = io.ReadAll(io.LimitReader(body, answerBytes+1))
+	result.BodyBase64, err = io.ReadAll(io.LimitReader(body, limits.HTTPWholeBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(result.BodyBase64) > answerBytes {
-		return nil, ErrBodyTooLarge
+	if len(result.BodyBase64) > limits.HTTPWholeBytes {
+		return nil, ErrTooLarge
 	}
 	return result, nil
 }
@@ -73,6 +71,7 @@ func (h *HTTP) Do(ctx context.Context, params protocol.HTTPRequestParams) (*prot
 // be closed. The context bounds that, too. Otherwise it is as [HTTP.Do].
 func (h *HTTP) Stream(ctx context.Context, params protocol.HTTPRequestParams) (*protocol.HTTPRequestResult, io.ReadCloser, error) {
 	var l *link
+	var broken strikes
 	for {
 		var err error
 		if l, err = h.executor.connected(ctx, l); err != nil {
@@ -86,7 +85,7 @@ func (h *HTTP) Stream(ctx context.Context, params protocol.HTTPRequestParams) (*
 		}
 		_ = body.Close()
 		switch {
-		case !lost:
+		case !lost || broken.out(err):
 			return nil, nil, err
 		case !isSafe(params.Method):
 			return nil, nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)

@@ -15,15 +15,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
 // part tells a part of the body of the newest request.
 func (f *fake) part(seq uint64, data string, done bool, failure *string) {
-	requests := f.files.requested()
+	f.partOf(f.files.newest(), seq, data, done, failure)
+}
+
+func (f *fake) partOf(id string, seq uint64, data string, done bool, failure *string) {
 	f.send(protocol.NotificationHTTPBodyDelta, &protocol.HTTPBodyDeltaNotification{
-		RequestID: requests[len(requests)-1].RequestID, Seq: seq, DeltaBase64: []byte(data), Done: done, Error: failure,
+		RequestID: id, Seq: seq, DeltaBase64: []byte(data), Done: done, Error: failure,
 	})
+}
+
+// newest returns the id of the newest request.
+func (f *fakeFiles) newest() string {
+	requests := f.requested()
+	return requests[len(requests)-1].RequestID
 }
 
 func get(t *testing.T, e Executor) io.ReadCloser {
@@ -81,15 +91,15 @@ func TestBodyUnread(t *testing.T) {
 		e := open(t, f, Options{})
 		body := get(t, e)
 		part := strings.Repeat("x", 1<<20)
-		for i := range uint64(bodyBytes >> 20) {
+		for i := range uint64(limits.HTTPUnreadBytes >> 20) {
 			f.part(i+1, part, false, nil)
 		}
 		began := time.Now()
 		if _, err := e.Status(t.Context()); err != nil || time.Since(began) != 0 {
 			t.Errorf("with as much as may wait: answered after %v, error %v", time.Since(began), err)
 		}
-		f.part(bodyBytes>>20+1, part, false, nil)
-		if _, err := e.Status(t.Context()); err != nil || time.Since(began) != bodyPatience {
+		f.part(limits.HTTPUnreadBytes>>20+1, part, false, nil)
+		if _, err := e.Status(t.Context()); err != nil || time.Since(began) != limits.HTTPBodyPatience {
 			t.Errorf("with more: answered after %v, error %v", time.Since(began), err)
 		}
 		if n, err := io.Copy(io.Discard, body); n != 0 || !errors.Is(err, ErrBodyUnread) {
@@ -101,14 +111,129 @@ func TestBodyUnread(t *testing.T) {
 	})
 }
 
-// TestBodyReadSlowly: a body of which something is taken is never given up.
+// TestBodiesUnread: however many bodies nobody reads, they delay everything else once,
+// and no more of them are given up than must be.
+func TestBodiesUnread(t *testing.T) {
+	const some = limits.HTTPUnreadTotalBytes / 8
+	for name, test := range map[string]struct {
+		bodies, bytes int // that wait in each
+		more          string
+		delay         time.Duration
+		givenUp       int
+	}{
+		"as much as may be": {4, limits.HTTPUnreadTotalBytes/4 - len("read")/4, "", 0, 0},
+		"each too large":    {3, limits.HTTPUnreadBytes, "x", limits.HTTPBodyPatience, 3},
+		"too large in all":  {8, some, "x", limits.HTTPBodyPatience, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t, pacing...)
+				e := open(t, f, Options{})
+				began := time.Now()
+				var bodies []io.ReadCloser
+				for range test.bodies {
+					body := get(t, e)
+					bodies = append(bodies, body)
+					e.streams.arrive(t.Context(), &protocol.HTTPBodyDeltaNotification{
+						RequestID: f.files.newest(), Seq: 1, DeltaBase64: make([]byte, test.bytes),
+					})
+				}
+				read := get(t, e)
+				f.part(1, "read", false, nil)
+				f.part(2, "", true, nil)
+				for _, r := range f.files.requested()[:test.bodies] {
+					f.partOf(r.RequestID, 2, test.more, false, nil)
+					f.partOf(r.RequestID, 3, "", true, nil)
+				}
+				if _, err := e.Status(t.Context()); err != nil || time.Since(began) != test.delay {
+					t.Errorf("answered after %v, error %v", time.Since(began), err)
+				}
+				if data, err := io.ReadAll(read); string(data) != "read" || err != nil {
+					t.Errorf("a body that is read: %q, error %v", data, err)
+				}
+				givenUp := 0
+				for _, body := range bodies {
+					n, err := io.Copy(io.Discard, body)
+					switch {
+					case errors.Is(err, ErrBodyUnread):
+						givenUp++
+					case err != nil || int(n) != test.bytes+len(test.more):
+						t.Errorf("%d bytes, error %v", n, err)
+					}
+				}
+				if givenUp != test.givenUp || e.streams.bytes != 0 {
+					t.Errorf("%d bodies are given up, %d bytes are counted", givenUp, e.streams.bytes)
+				}
+			})
+		})
+	}
+}
+
+// TestBodyOfTheEnded: a body whose context has ended holds nothing back, although
+// nobody has closed it, and one whose connection is lost is not remembered.
+func TestBodyOfTheEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, pacing...)
+		e := open(t, f, Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		_, body, err := e.HTTP().Stream(ctx, protocol.HTTPRequestParams{Method: "GET", URL: "http://h/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.part(1, "x", false, nil)
+		synctest.Wait()
+		cancel()
+		e.streams.arrive(t.Context(), &protocol.HTTPBodyDeltaNotification{
+			RequestID: f.files.newest(), Seq: 2, DeltaBase64: make([]byte, limits.HTTPUnreadBytes),
+		})
+		f.part(3, "x", false, nil)
+		began := time.Now()
+		if _, err := e.Status(t.Context()); err != nil || time.Since(began) != 0 {
+			t.Errorf("answered after %v, error %v", time.Since(began), err)
+		}
+		if n, err := body.Read(make([]byte, 1)); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("%d bytes, error %v", n, err)
+		}
+		_ = get(t, e)
+		f.cut()
+		synctest.Wait()
+		if n := e.streaming(); n != 0 {
+			t.Errorf("%d streams are remembered", n)
+		}
+	})
+}
+
+// TestBodyCutWhileHeld: what has come of a body is read also if the connection that it
+// holds back is lost.
+func TestBodyCutWhileHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, pacing...)
+		e := open(t, f, Options{})
+		body := get(t, e)
+		e.streams.arrive(t.Context(), &protocol.HTTPBodyDeltaNotification{
+			RequestID: f.files.newest(), Seq: 1, DeltaBase64: make([]byte, limits.HTTPUnreadBytes),
+		})
+		f.part(2, "x", false, nil)
+		synctest.Wait()
+		f.cut()
+		synctest.Wait()
+		n, err := io.Copy(io.Discard, body)
+		if n != limits.HTTPUnreadBytes+1 || !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrBodyUnread) {
+			t.Errorf("%d bytes, error %v", n, err)
+		}
+	})
+}
+
+// TestBodyReadSlowly: a body is not given up if there is room for the next part of it
+// in time.
 func TestBodyReadSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, pacing...)
 		e := open(t, f, Options{})
 		body := get(t, e)
 		part := strings.Repeat("x", 1<<20)
-		const parts = bodyBytes>>20 + 5
+		const parts = limits.HTTPUnreadBytes>>20 + 5
 		go func() {
 			for i := range uint64(parts) {
 				f.part(i+1, part, false, nil)
@@ -116,9 +241,9 @@ func TestBodyReadSlowly(t *testing.T) {
 			f.part(parts+1, "", true, nil)
 		}()
 		total := 0
-		buf := make([]byte, 1<<19)
+		buf := make([]byte, 1<<20)
 		for {
-			time.Sleep(bodyPatience - 1)
+			time.Sleep(limits.HTTPBodyPatience - 1)
 			n, err := body.Read(buf)
 			total += n
 			if err == io.EOF {
@@ -262,7 +387,7 @@ func TestRequestBody(t *testing.T) {
 	for _, test := range []struct {
 		size int
 		ok   bool
-	}{{0, true}, {requestBytes, true}, {requestBytes + 1, false}} {
+	}{{0, true}, {limits.HTTPRequestBytes, true}, {limits.HTTPRequestBytes + 1, false}} {
 		body := &closable{Reader: bytes.NewReader(make([]byte, test.size))}
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://h/", body)
 		if err != nil {
@@ -284,7 +409,7 @@ func TestDoIsBounded(t *testing.T) {
 	f := newFake(t, pacing...)
 	e := open(t, f, Options{})
 	part := strings.Repeat("x", 1<<20)
-	for parts, want := range map[int]error{answerBytes >> 20: nil, answerBytes>>20 + 1: ErrBodyTooLarge} {
+	for parts, want := range map[int]error{limits.HTTPWholeBytes >> 20: nil, limits.HTTPWholeBytes>>20 + 1: ErrTooLarge} {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

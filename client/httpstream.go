@@ -10,67 +10,77 @@ import (
 	"sync"
 	"time"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
-)
-
-const (
-	// bodyBytes is how much of a body waits before the connection is held back.
-	bodyBytes = 16 << 20
-	// bodyPatience is how long it is, for nothing to be taken.
-	bodyPatience = 5 * time.Second
 )
 
 // errPartMissing ends a body that is not told whole.
 var errPartMissing = errors.New("the executor has left something out")
+
+// streams are the bodies that are still to come, by their ids. The zero value is
+// ready.
+type streams struct {
+	mu    sync.Mutex // guards the streams, too
+	byID  map[string]*stream
+	bytes int  // what waits in them all
+	room  news // that has become less
+}
 
 // stream is the body of an answer. It implements [io.ReadCloser].
 type stream struct {
 	id   string
 	link *link
 	set  *streams
-	// await waits for a change, the end of the connection, or that of the context.
-	await func() error
+	// forget ends the watch for the end of the context.
+	forget func() bool
 
-	mu     sync.Mutex
-	news   news
-	chunks [][]byte
-	bytes  int    // in them
-	seq    uint64 // of the last part
-	err    error  // what comes behind the chunks
+	changed *sync.Cond
+	chunks  [][]byte
+	bytes   int       // in them
+	since   time.Time // from when on they wait, and nothing has been taken
+	seq     uint64    // of the last part
+	err     error     // what comes behind the chunks: nothing is to come any more
 }
 
-// newStream makes the stream that the body of an answer will come by.
+// newStream makes the stream that the body of an answer will come by. It ends with
+// ctx, and when the connection does.
 func (e *executor) newStream(ctx context.Context, l *link) *stream {
-	s := &stream{id: "http-" + strconv.FormatUint(e.lastID.Add(1), 36), link: l, set: &e.streams}
-	s.await = func() error { return s.news.awaitOr(ctx, &s.mu, l.ended) }
-	s.set.add(s)
+	set := &e.streams
+	s := &stream{id: "http-" + strconv.FormatUint(e.lastID.Add(1), 36), link: l, set: set, changed: sync.NewCond(&set.mu)}
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if set.byID == nil {
+		set.byID = map[string]*stream{}
+	}
+	set.byID[s.id] = s
+	s.forget = context.AfterFunc(ctx, func() {
+		set.mu.Lock()
+		defer set.mu.Unlock()
+		if s.err == nil {
+			s.drop(bodyError(context.Cause(ctx)))
+		}
+	})
 	return s
 }
 
 // Read implements [io.Reader].
 func (s *stream) Read(data []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for {
-		over := s.link.isOver() // before it is looked whether it has brought something
-		switch {
-		case len(data) == 0:
-			return 0, nil
-		case len(s.chunks) > 0:
-			return s.take(data), nil
-		case s.err != nil:
-			return 0, s.err
-		case over:
-			s.end(fmt.Errorf("reading the body of an answer: %w: the connection was lost", io.ErrUnexpectedEOF))
-			continue
-		}
-		if err := s.await(); err != nil {
-			return 0, fmt.Errorf("reading the body of an answer: %w", err)
-		}
+	s.set.mu.Lock()
+	defer s.set.mu.Unlock()
+	if len(data) == 0 {
+		return 0, nil
 	}
+	for len(s.chunks) == 0 && s.err == nil {
+		s.changed.Wait()
+	}
+	if len(s.chunks) > 0 {
+		return s.take(data), nil
+	}
+	return 0, s.err
 }
 
-// take moves over what has come. The caller holds the lock.
+// take moves over what has come. The caller holds the lock, here and in what
+// follows.
 func (s *stream) take(data []byte) int {
 	n := 0
 	for n < len(data) && len(s.chunks) > 0 {
@@ -82,100 +92,130 @@ func (s *stream) take(data []byte) int {
 			s.chunks = s.chunks[1:]
 		}
 	}
-	s.bytes -= n
-	s.news.tell()
+	s.count(-n)
 	return n
+}
+
+// count notes that more waits, or less.
+func (s *stream) count(bytes int) {
+	if bytes < 0 || s.bytes == 0 {
+		s.since = time.Now()
+	}
+	s.bytes += bytes
+	if s.err == nil {
+		s.set.bytes += bytes
+	}
+	if bytes < 0 {
+		s.set.room.tell()
+	}
 }
 
 // Close implements [io.Closer]. What is still to come is dropped.
 func (s *stream) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.drop()
-	s.end(io.EOF)
+	s.set.mu.Lock()
+	defer s.set.mu.Unlock()
+	s.drop(io.EOF)
 	s.err = http.ErrBodyReadAfterClose
 	return nil
 }
 
-// drop drops what waits. The caller holds the lock.
-func (s *stream) drop() { s.chunks, s.bytes = nil, 0 }
-
-// end ends the stream behind what waits. The caller holds the lock.
-func (s *stream) end(err error) {
-	if s.err == nil {
-		s.err = err
-		s.set.remove(s)
-	}
-	s.news.tell()
+// drop ends the stream, and what waits is not read any more.
+func (s *stream) drop(err error) {
+	s.end(err)
+	s.chunks, s.bytes = nil, 0
 }
 
-// arrive takes a part of the body. While too much waits it does, too, and with it the
-// connection.
-func (s *stream) arrive(ctx context.Context, n *protocol.HTTPBodyDeltaNotification) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// end ends the stream behind what waits, which does not count any more.
+func (s *stream) end(err error) {
 	if s.err != nil {
 		return
 	}
+	s.err = err
+	s.forget()
+	s.set.bytes -= s.bytes
+	delete(s.set.byID, s.id)
+	s.changed.Broadcast()
+	s.set.room.tell()
+}
+
+// bodyError is why a body can't be read.
+func bodyError(err error) error { return fmt.Errorf("reading the body of an answer: %w", err) }
+
+// add adds a part of the body.
+func (s *stream) add(n *protocol.HTTPBodyDeltaNotification) {
 	s.seq++
 	if n.Seq != s.seq {
-		s.end(fmt.Errorf("reading the body of an answer: %w: part %d comes in place of part %d", errPartMissing, n.Seq, s.seq))
+		s.end(bodyError(fmt.Errorf("%w: part %d comes in place of part %d", errPartMissing, n.Seq, s.seq)))
 		return
 	}
 	if len(n.DeltaBase64) > 0 {
 		s.chunks = append(s.chunks, n.DeltaBase64)
-		s.bytes += len(n.DeltaBase64)
+		s.count(len(n.DeltaBase64))
+		s.changed.Broadcast()
 	}
 	switch {
 	case n.Error != nil:
-		s.end(fmt.Errorf("reading the body of an answer: %w: %s", io.ErrUnexpectedEOF, *n.Error))
+		s.end(bodyError(fmt.Errorf("%w: %s", io.ErrUnexpectedEOF, *n.Error)))
 	case n.Done:
 		s.end(io.EOF)
 	}
-	s.news.tell()
-	for s.bytes > bodyBytes && s.err == nil {
-		s.hold(ctx)
-	}
 }
 
-// hold waits until something is taken, for a while. The caller holds the lock.
-func (s *stream) hold(ctx context.Context) {
-	waiting, cancel := context.WithTimeoutCause(ctx, bodyPatience, ErrBodyUnread)
-	defer cancel()
-	if err := s.news.await(waiting, &s.mu); err != nil {
-		s.drop()
-		s.end(err)
-	}
-}
-
-// streams are the bodies that are still to come, by their ids. The zero value is
-// ready.
-type streams struct {
-	mu   sync.Mutex
-	byID map[string]*stream
-}
-
-func (s *streams) add(added *stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byID == nil {
-		s.byID = map[string]*stream{}
-	}
-	s.byID[added.id] = added
-}
-
-func (s *streams) remove(removed *stream) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.byID, removed.id)
-}
-
-// arrive hands a part of a body to its stream. One that is not there has been closed.
+// arrive hands a part of a body to its stream; one that is not there has been closed.
+// While there is no room it waits, and with it the connection.
 func (s *streams) arrive(ctx context.Context, n *protocol.HTTPBodyDeltaNotification) {
 	s.mu.Lock()
-	found := s.byID[n.RequestID]
-	s.mu.Unlock()
-	if found != nil {
-		found.arrive(ctx, n)
+	defer s.mu.Unlock()
+	if found := s.byID[n.RequestID]; found != nil {
+		found.add(n)
+		s.hold(ctx, found)
+	}
+}
+
+// hold waits until there is room for what has come of a stream. After a while it
+// makes some.
+func (s *streams) hold(ctx context.Context, last *stream) {
+	waiting, cancel := context.WithTimeoutCause(ctx, limits.HTTPBodyPatience, ErrBodyUnread)
+	defer cancel()
+	for last.err == nil && (last.bytes > limits.HTTPUnreadBytes || s.bytes > limits.HTTPUnreadTotalBytes) {
+		idle := last
+		if last.bytes <= limits.HTTPUnreadBytes {
+			idle = s.longestIdle()
+		}
+		var err error
+		if time.Since(idle.since) >= limits.HTTPBodyPatience {
+			err = ErrBodyUnread
+		} else {
+			err = s.room.await(waiting, &s.mu)
+		}
+		switch {
+		case errors.Is(err, ErrBodyUnread):
+			idle.drop(bodyError(err))
+		case err != nil:
+			return // the connection ends
+		}
+	}
+}
+
+// longestIdle returns the stream of which nothing has been taken for longest, of
+// those in which something waits.
+func (s *streams) longestIdle() *stream {
+	var longest *stream
+	for _, each := range s.byID {
+		if each.bytes > 0 && (longest == nil || each.since.Before(longest.since)) {
+			longest = each
+		}
+	}
+	return longest
+}
+
+// cut ends the streams of a connection that is over.
+func (s *streams) cut(l *link) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, each := range s.byID {
+		if each.link == l {
+			each.end(bodyError(fmt.Errorf("%w: the connection was lost", io.ErrUnexpectedEOF)))
+		}
 	}
 }

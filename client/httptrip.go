@@ -10,12 +10,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
 )
-
-// requestBytes bounds the body of a request, which travels as a whole: a frame of the
-// dialect may have 16 MiB.
-const requestBytes = 11 << 20
 
 // RoundTrip implements [http.RoundTripper]. The body of the request is read whole,
 // and may have 11 MiB. Redirects are left to the [http.Client].
@@ -70,12 +67,12 @@ func bodyOf(r *http.Request) (*protocol.Bytes, error) {
 		return nil, nil
 	}
 	defer r.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(r.Body, requestBytes+1))
+	data, err := io.ReadAll(io.LimitReader(r.Body, limits.HTTPRequestBytes+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case len(data) > requestBytes:
-		return nil, fmt.Errorf("the body of the request has more than %d bytes, which is as many as an executor takes", requestBytes)
+	case len(data) > limits.HTTPRequestBytes:
+		return nil, fmt.Errorf("the body of the request has more than %d bytes, which is as many as an executor takes", limits.HTTPRequestBytes)
 	case len(data) == 0 && r.ContentLength == 0:
 		return nil, nil
 	}

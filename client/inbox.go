@@ -63,6 +63,13 @@ type inbox struct {
 	window window
 }
 
+// isClosed tells whether nothing will come any more, as the process has closed.
+func (b *inbox) isClosed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.order.closed
+}
+
 // put takes in a notification. It returns an error only if its connection is
 // over; over tells that no more will come.
 func (b *inbox) put(l *link, i item, extra *protocol.EventExtra) (over bool, err error) {

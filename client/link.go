@@ -43,7 +43,9 @@ func newLink(e *executor, conn transport.Conn) *link {
 		ready: make(chan struct{}), ended: make(chan struct{}),
 		grants: newGrants(),
 	}
-	l.rpc = rpc.New(conn, l, rpc.Config{Concurrency: limits.ConcurrentRequests, Calls: math.MaxInt})
+	l.rpc = rpc.New(conn, l, rpc.Config{
+		Concurrency: limits.ConcurrentRequests, Calls: math.MaxInt, Strict: true,
+	})
 	return l
 }
 
@@ -54,6 +56,7 @@ func (l *link) serve(ctx context.Context) {
 		if l.err == nil {
 			l.err = transport.ErrClosed
 		}
+		l.executor.streams.cut(l)
 		close(l.ended)
 	})
 	l.serving.Go(l.pace)

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/airlock-exec/airlock/internal/rpc"
 	"github.com/airlock-exec/airlock/internal/transport"
 )
 
@@ -38,7 +39,7 @@ func (e *executor) reconnect(ctx context.Context, lost error) (*link, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case timeout < 0 || errors.Is(lost, errNonsense):
+	case timeout < 0 || errors.Is(lost, errNonsense) || errors.Is(lost, rpc.ErrUnreadable):
 		return nil, fmt.Errorf("%w: %w", ErrDisconnected, lost)
 	case errors.Is(lost, transport.ErrTakenOver), errors.Is(lost, transport.ErrEnded):
 		e.notify(lost)
