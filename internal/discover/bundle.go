@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/airlock-exec/airlock/internal/files/fault"
+	"github.com/airlock-exec/airlock/internal/files/regular"
 	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -85,8 +86,8 @@ func (b *bundle) file(path protocol.PathURI) *protocol.CapabilityFile {
 	}
 	data, err := readFile(native, limits.DiscoveryFileBytes)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotRegular):
-	case errors.Is(err, errTooLarge):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, regular.ErrNotRegular):
+	case errors.Is(err, regular.ErrTooLarge):
 		b.warn("capability file %s exceeds the %d-byte limit", path, limits.DiscoveryFileBytes)
 	case err != nil:
 		b.warn("failed to inspect capability file %s: %s", path, fault.Text(err))

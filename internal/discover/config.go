@@ -21,6 +21,11 @@ func (d *Discoverer) ReadConfig(ctx context.Context, params *protocol.Environmen
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "%v", err)
 	}
+	done, err := d.turns.Take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	home, err := d.codexHome()
 	if err != nil {
 		return nil, protocol.Errorf(protocol.CodeInternal, "failed to find Codex home: %v", err)

@@ -1,11 +1,11 @@
 package discover
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 
 	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/turns"
 )
 
 // Config says where agents keep what is theirs on this host. A zero field means
@@ -27,7 +27,7 @@ type Config struct {
 // methods may be called at the same time.
 type Discoverer struct {
 	config Config
-	slots  chan struct{} // one for each call with a large answer
+	turns  *turns.Turns // of calls with large answers
 }
 
 // New makes a Discoverer.
@@ -44,16 +44,5 @@ func New(config Config) *Discoverer {
 	if config.SystemDir == "" {
 		config.SystemDir = systemDir
 	}
-	return &Discoverer{config: config, slots: make(chan struct{}, limits.DiscoveryRequests)}
-}
-
-// enter waits until a large answer may be made; leave is to be called then. The
-// error is that of the context.
-func (d *Discoverer) enter(ctx context.Context) (leave func(), err error) {
-	select {
-	case d.slots <- struct{}{}:
-		return func() { <-d.slots }, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return &Discoverer{config: config, turns: turns.New(limits.DiscoveryRequests, limits.TurnPatience)}
 }

@@ -22,11 +22,11 @@ func (d *Discoverer) Installed(ctx context.Context, params *protocol.DiscoverCap
 	if err := refusal(params.Sandbox); err != nil {
 		return nil, err
 	}
-	leave, err := d.enter(ctx)
+	done, err := d.turns.Take(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer done()
 	home, err := d.codexHome()
 	if err != nil {
 		return &protocol.DiscoverCapabilitiesResult{}, nil // nothing can be installed

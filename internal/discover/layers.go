@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/airlock-exec/airlock/internal/files/fault"
+	"github.com/airlock-exec/airlock/internal/files/regular"
 	"github.com/airlock-exec/airlock/internal/limits"
 )
 
@@ -30,7 +31,7 @@ func (l *loader) load(path string) (table, error) {
 	switch {
 	case isMissing(err):
 		return nil, nil
-	case errors.Is(err, errNotRegular):
+	case errors.Is(err, regular.ErrNotRegular):
 		return nil, fmt.Errorf("failed to read config file %s: path `%s` is not a file", path, path)
 	case err != nil:
 		return nil, fmt.Errorf("failed to read config file %s: %s", path, fault.Text(err))

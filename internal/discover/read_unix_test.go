@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/airlock-exec/airlock/internal/files/regular"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -33,6 +34,8 @@ func TestPipes(t *testing.T) {
 	for _, name := range []string{
 		"r/.codex-plugin/plugin.json", "r/t/SKILL.md", "r/s/agents/openai.yaml", "home/.codex/config.toml",
 		"home/.codex/plugins/cache/m/p/.codex-remote-plugin-install.json", "w/.git",
+		"home/.codex/plugins/cache/m/p/1.0.0", "home/.codex/plugins/cache/m/q", "home/.codex/plugins/cache/n",
+		"home/.agents/skills", "system/skills",
 	} {
 		h.fifo(name)
 	}
@@ -46,18 +49,53 @@ func TestPipes(t *testing.T) {
 	}
 }
 
+// TestPipeInPlaceOfPlugins has one where the folders of plugins begin.
+func TestPipeInPlaceOfPlugins(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"home/.codex/plugins", "home/.codex/plugins/cache", "home/.codex/skills", "home/.codex"} {
+		h := newHost(t, nil)
+		h.fifo(name)
+		if found := h.installed(); len(found.Plugins)+len(found.Skills) > 0 {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+}
+
+// TestKernelLog has links to a regular file whose readers wait for the kernel.
+func TestKernelLog(t *testing.T) {
+	t.Parallel()
+	const path = "/proc/kmsg"
+	f, err := regular.Open(path)
+	if err != nil {
+		t.Skip(err)
+	}
+	f.Close()
+	h := newHost(t, map[string]string{"r/s/SKILL.md": "s", "r/s/agents/x": "", "home/.codex/x": ""})
+	for _, name := range []string{"r/s/agents/openai.yaml", "home/.codex/config.toml"} {
+		if err := os.Symlink(path, h.path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := h.find("r")[0]; len(found.Skills) != 1 || len(found.Warnings) > 1 {
+		t.Errorf("%+v", found)
+	}
+	if _, err := h.read("r", [][]string{{"model"}}, nil); err == nil {
+		t.Error("the kernel's log is a configuration")
+	}
+}
+
 func TestReadFile(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, map[string]string{"f": "12345", "d/x": ""})
 	for _, test := range []struct {
 		path  string
-		limit int64
+		limit int
 		want  error
 	}{
 		{h.path("f"), 5, nil},
-		{h.path("f"), 4, errTooLarge},
-		{h.path("d"), 5, errNotRegular},
-		{"/dev/zero", 5, errNotRegular},
+		{h.path("f"), 4, regular.ErrTooLarge},
+		{h.path("d"), 5, regular.ErrNotRegular},
+		{"/dev/zero", 5, regular.ErrNotRegular},
 		{h.path("none"), 5, os.ErrNotExist},
 		{h.path("f/x"), 5, syscall.ENOTDIR},
 	} {
@@ -75,7 +113,7 @@ func TestReadFileWithoutSize(t *testing.T) {
 	if _, err := os.Stat(path); err != nil {
 		t.Skip(err)
 	}
-	if _, err := readFile(path, 10); !errors.Is(err, errTooLarge) {
+	if _, err := readFile(path, 10); !errors.Is(err, regular.ErrTooLarge) {
 		t.Error(err)
 	}
 }

@@ -36,11 +36,11 @@ func (d *Discoverer) Roots(ctx context.Context, params *protocol.DiscoverRootsPa
 			return nil, refused[i]
 		}
 	}
-	leave, err := d.enter(ctx)
+	done, err := d.turns.Take(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer done()
 	roots := make([]protocol.DiscoveredRoot, len(params.Roots))
 	room := newRoom()
 	atOnce(len(roots), limits.DiscoveryAtOnce, func(i int) {

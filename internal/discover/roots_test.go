@@ -191,13 +191,13 @@ func TestRootsConfined(t *testing.T) {
 	}
 	_, err = h.discoverer().Roots(t.Context(), params(`{}`))
 	wireError(t, err, protocol.CodeInvalidParams, "missing field `permissions`")
-	if result, err = h.discoverer().Roots(t.Context(), params(`{"permissions":{"type":"disabled"}}`)); err != nil || len(result.Roots[0].Skills) != 1 {
+	if result, err = h.discoverer().Roots(t.Context(), params(`{"permissions":{"type":"disabled"},"windowsSandboxLevel":"disabled"}`)); err != nil || len(result.Roots[0].Skills) != 1 {
 		t.Errorf("%+v, error %v", result, err)
 	}
 }
 
 // restricted is a confinement that can't be enforced.
-const restricted = `{"permissions":{"type":"managed","file_system":{"type":"restricted","entries":[]},"network":"restricted"}}`
+const restricted = `{"permissions":{"type":"managed","file_system":{"type":"restricted","entries":[]},"network":"restricted"},"windowsSandboxLevel":"disabled"}`
 
 // TestRootsBytes asserts that the files of one folder are bounded, and those of all.
 func TestRootsBytes(t *testing.T) {
@@ -284,7 +284,7 @@ func TestRootsCancelled(t *testing.T) {
 		t.Error("no error")
 	}
 	for range limits.DiscoveryRequests {
-		if _, err := d.enter(t.Context()); err != nil {
+		if _, err := d.turns.Take(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -292,6 +292,9 @@ func TestRootsCancelled(t *testing.T) {
 		t.Error("no error")
 	}
 	if _, err := d.Installed(ctx, &protocol.DiscoverCapabilitiesParams{}); err == nil {
+		t.Error("no error")
+	}
+	if _, err := d.ReadConfig(ctx, &protocol.EnvironmentConfigReadParams{CWD: h.uri("r"), ConfigPaths: [][]string{{"a"}}}); err == nil {
 		t.Error("no error")
 	}
 }

@@ -21,7 +21,7 @@ func BenchmarkReadFile(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var err error
-				buffer, err = f.AppendReadFile(b.Context(), buffer[:0], params)
+				buffer, err = readWhole(b.Context(), f, buffer[:0], params)
 				must(b, err)
 			}
 		})

@@ -79,7 +79,7 @@ func copyFile(ctx context.Context, from *dir, name string, to *dir, newName stri
 	case !info.Mode().IsRegular():
 		return errKind() // it was one
 	}
-	destination, err := to.open(newName, openWrite, info.Mode().Perm())
+	destination, err := to.openFile(newName, openWrite, info.Mode().Perm())
 	if err != nil {
 		return err
 	}

@@ -105,9 +105,12 @@ func (f *Files) dropLocked(id string, h *handle) {
 	}
 }
 
-// Budget bounds the open files of several connections together. The zero value is
-// ready.
-type Budget struct{ used atomic.Int64 }
+// Budget bounds the open files of several connections together, and the answers
+// with large ones. The zero value is ready.
+type Budget struct {
+	used  atomic.Int64
+	large gate
+}
 
 // take takes a share, if there is one left.
 func (b *Budget) take() bool {

@@ -43,20 +43,23 @@ func list(ctx context.Context, path string, follow bool, most int) ([]entry, err
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return d.settle(entries, most), nil
+			return d.settle(ctx, entries, most)
 		case err != nil:
 			return nil, err
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case len(entries) > 2*most+listedAtOnce:
-			entries = d.settle(entries, most) // so that what is held has a bound
+			// So that what is held has a bound.
+			if entries, err = d.settle(ctx, entries, most); err != nil {
+				return nil, err
+			}
 		}
 	}
 }
 
 // settle sorts entries, finds out where symbolic links lead, and keeps the first
 // most of those that lead anywhere.
-func (d *dir) settle(entries []entry, most int) []entry {
+func (d *dir) settle(ctx context.Context, entries []entry, most int) ([]entry, error) {
 	slices.SortFunc(entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	kept := entries[:0]
 	for _, e := range entries {
@@ -64,6 +67,9 @@ func (d *dir) settle(entries []entry, most int) []entry {
 			break
 		}
 		if e.kind&fs.ModeSymlink != 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			st, err := d.status(e.name, true)
 			if err != nil {
 				continue
@@ -73,5 +79,5 @@ func (d *dir) settle(entries []entry, most int) []entry {
 		kept = append(kept, e)
 	}
 	clear(entries[len(kept):])
-	return kept
+	return kept, nil
 }

@@ -16,7 +16,7 @@ func TestNoFollow(t *testing.T) {
 	f := connection(t)
 	operations := map[string]func(protocol.PathURI) error{
 		"read": func(u protocol.PathURI) error {
-			_, err := f.AppendReadFile(ctx, nil, &protocol.ReadFileParams{Path: u, FollowSymlinks: no()})
+			_, err := readWhole(ctx, f, nil, &protocol.ReadFileParams{Path: u, FollowSymlinks: no()})
 			return err
 		},
 		"write": func(u protocol.PathURI) error {
@@ -128,7 +128,7 @@ func TestNoFollowWorks(t *testing.T) {
 	u := uri(t, dir+"/d/f")
 	_, err := f.WriteFile(t.Context(), &protocol.WriteFileParams{Path: u, FollowSymlinks: no(), DataBase64: protocol.FileData{Bytes: []byte("new")}})
 	must(t, err)
-	encoded, err := f.AppendReadFile(t.Context(), nil, &protocol.ReadFileParams{Path: u, FollowSymlinks: no()})
+	encoded, err := readWhole(t.Context(), f, nil, &protocol.ReadFileParams{Path: u, FollowSymlinks: no()})
 	must(t, err)
 	if got := string(decode[protocol.ReadFileResult](t, encoded).DataBase64); got != "new" {
 		t.Errorf("got %q", got)

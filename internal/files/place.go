@@ -1,6 +1,8 @@
 package files
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +21,10 @@ var (
 	errLink       = protocol.Errorf(protocol.CodeInvalidRequest, "path contains a symbolic link")
 	errNoEntry    = protocol.Errorf(protocol.CodeInvalidRequest, "path must name an entry")
 )
+
+// errPipe is what Linux says of a pipe that is opened to be written and that nobody
+// reads.
+var errPipe = fmt.Errorf("it is a pipe: %w", syscall.ENXIO)
 
 func errNotFile(path string) error {
 	return protocol.Errorf(protocol.CodeInvalidRequest, "path `%s` is not a file", path)
@@ -116,22 +122,38 @@ func (p *place) open(flags int) (*os.File, fs.FileInfo, error) {
 	case !p.follow:
 		flags |= noFollow
 	}
-	file, err := p.dir.open(p.name, flags, 0o666)
-	if err != nil {
+	file, err := p.dir.openFile(p.name, flags, 0o666)
+	switch {
+	case errors.Is(err, errPipe) && flags&os.O_WRONLY == 0:
+		return nil, nil, p.notFile()
+	case err != nil:
 		return nil, nil, err
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = errNotRegular
-		if p.follow {
-			err = errNotFile(p.path)
-		}
+		err = p.notFile()
 	}
 	if err != nil {
 		file.Close()
 		return nil, nil, err
 	}
 	return file, info, nil
+}
+
+func (p *place) notFile() error {
+	if p.follow {
+		return errNotFile(p.path)
+	}
+	return errNotRegular
+}
+
+// openFile opens what has the name. It does not open pipes: who waits at the other
+// end would be served, and find nobody there.
+func (d *dir) openFile(name string, flags int, perm fs.FileMode) (*os.File, error) {
+	if st, err := d.status(name, flags&noFollow == 0); err == nil && st.mode&fs.ModeNamedPipe != 0 {
+		return nil, errPipe
+	}
+	return d.open(name, flags, perm)
 }
 
 // path returns the path on this system, if the request may do to it what it asks

@@ -108,7 +108,7 @@ func TestNoFollowIsNotLedAstray(t *testing.T) {
 	defer swapping(t, dir+"/d", dir+"/link")()
 	u := uri(t, dir+"/d/f")
 	forAWhile(func(int) {
-		encoded, err := f.AppendReadFile(t.Context(), nil, &protocol.ReadFileParams{Path: u, FollowSymlinks: no()})
+		encoded, err := readWhole(t.Context(), f, nil, &protocol.ReadFileParams{Path: u, FollowSymlinks: no()})
 		if err == nil && string(decode[protocol.ReadFileResult](t, encoded).DataBase64) != "plain" {
 			t.Fatal("what is behind the link has been read")
 		}
@@ -129,7 +129,7 @@ func TestOnlyFilesAreEmptied(t *testing.T) {
 	f := connection(t)
 	defer swapping(t, dir+"/f", dir+"/pipe")()
 	forAWhile(func(i int) {
-		f.AppendReadFile(t.Context(), nil, &protocol.ReadFileParams{Path: uri(t, dir+"/f")})
+		readWhole(t.Context(), f, nil, &protocol.ReadFileParams{Path: uri(t, dir+"/f")})
 		f.WriteFile(t.Context(), &protocol.WriteFileParams{Path: uri(t, dir+"/f")})
 		copyAll(t, dir+"/f", dir+"/copy")
 		copyAll(t, dir+"/copy", dir+"/f")

@@ -26,7 +26,7 @@ func TestReadFile(t *testing.T) {
 	for _, size := range []int{0, 1, 2, 3, 4, pieceBytes - 1, pieceBytes, pieceBytes + 1, 3*pieceBytes + 2, sharedPieces * pieceBytes, 33*pieceBytes + 5} {
 		data := noise(size)
 		path := put(t, dir+"/f", string(data))
-		got, err := f.AppendReadFile(t.Context(), []byte("before"), &protocol.ReadFileParams{Path: uri(t, path)})
+		got, err := readWhole(t.Context(), f, []byte("before"), &protocol.ReadFileParams{Path: uri(t, path)})
 		must(t, err)
 		want, err := protocol.Encode(&protocol.ReadFileResult{DataBase64: data})
 		must(t, err)
@@ -63,7 +63,7 @@ func TestReadFileOfUnknownSize(t *testing.T) {
 	}
 	want, err := os.ReadFile("/proc/self/status")
 	must(t, err)
-	encoded, err := connection(t).AppendReadFile(t.Context(), nil, &protocol.ReadFileParams{Path: uri(t, "/proc/self/status")})
+	encoded, err := readWhole(t.Context(), connection(t), nil, &protocol.ReadFileParams{Path: uri(t, "/proc/self/status")})
 	must(t, err)
 	got := decode[protocol.ReadFileResult](t, encoded).DataBase64
 	if name, _, _ := bytes.Cut(want, []byte("\n")); !bytes.HasPrefix(got, name) {
@@ -76,7 +76,7 @@ func TestReadFileThatIsTooLarge(t *testing.T) {
 	path := put(t, folder(t)+"/f", "")
 	must(t, os.Truncate(path, limits.WholeFileBytes+1))
 	before := []byte("before")
-	got, err := connection(t).AppendReadFile(t.Context(), before, &protocol.ReadFileParams{Path: uri(t, path)})
+	got, err := readWhole(t.Context(), connection(t), before, &protocol.ReadFileParams{Path: uri(t, path)})
 	check(t, "read", err, refused{protocol.CodeInvalidRequest, "file is too large to read: limit is 536870912 bytes"})
 	if !bytes.Equal(got, before) {
 		t.Errorf("got %q, want what was there before", got)
@@ -86,7 +86,7 @@ func TestReadFileThatIsTooLarge(t *testing.T) {
 func TestReadFileIsGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got, err := connection(t).AppendReadFile(ctx, nil, &protocol.ReadFileParams{Path: uri(t, put(t, folder(t)+"/f", "x"))})
+	got, err := readWhole(ctx, connection(t), nil, &protocol.ReadFileParams{Path: uri(t, put(t, folder(t)+"/f", "x"))})
 	if !errors.Is(err, context.Canceled) || len(got) != 0 {
 		t.Errorf("got %q and %v, want nothing and that it was cancelled", got, err)
 	}
@@ -99,11 +99,11 @@ func TestReadFileHoldsItsEncoding(t *testing.T) {
 	path := put(t, folder(t)+"/f", "")
 	must(t, os.Truncate(path, size))
 	params := &protocol.ReadFileParams{Path: uri(t, path)}
-	first, err := f.AppendReadFile(t.Context(), nil, params)
+	first, err := readWhole(t.Context(), f, nil, params)
 	must(t, err)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	again, err := f.AppendReadFile(t.Context(), first[:0], params)
+	again, err := readWhole(t.Context(), f, first[:0], params)
 	runtime.ReadMemStats(&after)
 	must(t, err)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20 || &again[0] != &first[0] {

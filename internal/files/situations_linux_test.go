@@ -17,7 +17,7 @@ func operations(tb testing.TB, f *Files) map[string]func(protocol.PathURI) error
 	ctx := tb.Context()
 	return map[string]func(protocol.PathURI) error{
 		"read": func(u protocol.PathURI) error {
-			_, err := f.AppendReadFile(ctx, nil, &protocol.ReadFileParams{Path: u})
+			_, err := readWhole(ctx, f, nil, &protocol.ReadFileParams{Path: u})
 			return err
 		},
 		"open": func(u protocol.PathURI) error {
@@ -129,7 +129,7 @@ func TestSituations(t *testing.T) {
 				return at
 			},
 			want: map[string]refused{
-				"read": notFile("AT"), "open": notFile("AT"), "write": notFile("AT"), "replace": notFile("AT"),
+				"read": notFile("AT"), "open": notFile("AT"), "write": notFile("AT"), "replace": noDevice,
 				"list": noDirectory, "mkdir": exists, "mkdir one": exists,
 			},
 		},
@@ -246,7 +246,7 @@ func TestEncodedNames(t *testing.T) {
 	put(t, dir+"/bad\xffname", "bytes")
 	put(t, dir+"/100%41", "percent")
 	for name, want := range map[string]string{"d%2Ff": "slash", "bad%FFname": "bytes", "100%2541": "percent", "d/%2e%2E/d/./f": "slash"} {
-		encoded, err := f.AppendReadFile(t.Context(), nil, &protocol.ReadFileParams{Path: parse(t, uri(t, dir).String()+"/"+name)})
+		encoded, err := readWhole(t.Context(), f, nil, &protocol.ReadFileParams{Path: parse(t, uri(t, dir).String()+"/"+name)})
 		must(t, err)
 		if got := string(decode[protocol.ReadFileResult](t, encoded).DataBase64); got != want {
 			t.Errorf("%s: got %q, want %q", name, got, want)
@@ -263,7 +263,7 @@ func TestConfined(t *testing.T) {
 	ctx := t.Context()
 	requests := map[string]func() error{
 		"read": func() error {
-			_, err := f.AppendReadFile(ctx, nil, &protocol.ReadFileParams{Path: u, Sandbox: restricted})
+			_, err := readWhole(ctx, f, nil, &protocol.ReadFileParams{Path: u, Sandbox: restricted})
 			return err
 		},
 		"write": func() error {

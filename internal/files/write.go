@@ -3,9 +3,7 @@ package files
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
-	"syscall"
 
 	"github.com/airlock-exec/airlock/internal/sandbox"
 	"github.com/airlock-exec/airlock/protocol"
@@ -28,8 +26,8 @@ func (*Files) WriteFile(_ context.Context, p *protocol.WriteFileParams) (*protoc
 	defer place.Close()
 	file, err := place.create()
 	switch {
-	case errors.Is(err, syscall.ENXIO) && place.follow && place.isPipe():
-		return nil, errNotFile(path) // as if it had a reader
+	case errors.Is(err, errPipe) && place.follow:
+		return nil, errNotFile(path)
 	case err != nil:
 		return nil, err
 	}
@@ -52,9 +50,4 @@ func (p *place) create() (*os.File, error) {
 		return nil, err
 	}
 	return file, nil
-}
-
-func (p *place) isPipe() bool {
-	st, err := p.status(true)
-	return err == nil && st.mode&fs.ModeNamedPipe != 0
 }

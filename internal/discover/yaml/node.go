@@ -21,7 +21,8 @@ const (
 // Node is a value. A nil one is that of a member that is not there.
 type Node struct {
 	Kind Kind
-	// Text is that of a scalar.
+	// Text is that of a scalar, with a blank where its lines end: nobody asks how they
+	// are joined.
 	Text string
 	// Quoted says that a scalar is a text whatever it looks like.
 	Quoted bool

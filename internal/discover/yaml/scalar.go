@@ -16,7 +16,7 @@ func (p *parser) value(rest string, indent int) (*Node, error) {
 	switch rest[0] {
 	case '|', '>':
 		if header := blockHeader().FindStringSubmatch(rest); header != nil {
-			return p.blockScalar(header[1] == ">", header[2]+header[4], header[3], indent)
+			return p.blockScalar(header[1], indent), nil
 		}
 	case '"', '\'':
 		return p.quoted(rest)
@@ -28,8 +28,7 @@ func (p *parser) value(rest string, indent int) (*Node, error) {
 	return p.plain(rest, indent), nil
 }
 
-// plain reads text without quotes. Lines become one, empty ones between them line
-// feeds.
+// plain reads text without quotes, which may go on over lines.
 func (p *parser) plain(rest string, indent int) *Node {
 	var text strings.Builder
 	text.WriteString(cutComment(rest))
@@ -45,19 +44,10 @@ func (p *parser) plain(rest string, indent int) *Node {
 		if at <= indent || line[0] == '#' || line[0] == '\t' || at == 0 && (isMark(line, "---") || isMark(line, "...")) {
 			break
 		}
-		text.WriteString(fold(next - p.at))
-		text.WriteString(cutComment(line))
+		text.WriteString(" " + cutComment(line))
 		p.at = next + 1
 	}
 	return &Node{Text: text.String()}
-}
-
-// fold is what stands for the end of a line with some empty lines behind it.
-func fold(empty int) string {
-	if empty == 0 {
-		return " "
-	}
-	return strings.Repeat("\n", empty)
 }
 
 // cutComment drops a comment, which has a blank before it.
@@ -86,11 +76,10 @@ func (p *parser) quoted(rest string) (*Node, error) {
 		if p.at == len(p.lines) {
 			return nil, errors.New("the closing quote is missing")
 		}
-		first := p.at
 		for p.at < len(p.lines)-1 && strings.TrimSpace(p.lines[p.at]) == "" {
 			p.at++
 		}
-		raw.WriteString(strings.TrimRight(line, " \t") + fold(p.at-first))
+		raw.WriteString(strings.TrimRight(line, " \t") + " ")
 		line = strings.TrimSpace(p.lines[p.at])
 		p.at++
 	}
@@ -166,65 +155,30 @@ func unescape(rest string) (r rune, size int, err error) {
 	return bad()
 }
 
-// blockHeader is what announces a block of text: how its lines are joined, what
-// becomes of the end, and how far it is indented.
+// blockHeader is what announces a block of text, and may say how far it is indented.
 var blockHeader = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([|>])([+-]?)([1-9]?)([+-]?)(?:[ \t]+#.*|[ \t]*)$`)
+	return regexp.MustCompile(`^[|>][+-]?([1-9]?)[+-]?(?:[ \t]+#.*|[ \t]*)$`)
 })
 
 // blockScalar reads a block of text that is indented farther than indent.
-func (p *parser) blockScalar(folded bool, chomp, explicit string, indent int) (*Node, error) {
+func (p *parser) blockScalar(explicit string, indent int) *Node {
 	margin := 0
 	if explicit != "" {
 		margin = max(indent, 0) + int(explicit[0]-'0')
 	}
-	var lines []string
+	var words []string
 	for ; p.at < len(p.lines); p.at++ {
-		line := p.lines[p.at]
+		at, line := cutIndent(p.lines[p.at])
 		if strings.TrimSpace(line) == "" {
-			lines = append(lines, "")
 			continue
 		}
-		at, _ := cutIndent(line)
 		if margin == 0 && at > indent {
 			margin = max(at, 1)
 		}
 		if at < margin || margin == 0 {
 			break
 		}
-		lines = append(lines, line[margin:])
+		words = append(words, strings.Fields(line)...)
 	}
-	text := strings.Join(lines, "\n")
-	if folded {
-		text = foldLines(lines)
-	}
-	body := strings.TrimRight(text, "\n")
-	switch {
-	case body == "" || chomp == "-":
-		text = body
-	case chomp == "":
-		text = body + "\n"
-	default:
-		text += "\n"
-	}
-	return &Node{Text: text, Quoted: true}, nil
+	return &Node{Text: strings.Join(words, " "), Quoted: true}
 }
-
-// foldLines joins lines by blanks where neither of them is indented; empty lines
-// are line feeds.
-func foldLines(lines []string) string {
-	var text strings.Builder
-	for i, line := range lines {
-		switch {
-		case i == 0:
-		case line == "", isIndented(line), isIndented(lines[i-1]):
-			text.WriteByte('\n')
-		case lines[i-1] != "":
-			text.WriteByte(' ')
-		}
-		text.WriteString(line)
-	}
-	return text.String()
-}
-
-func isIndented(line string) bool { return line != "" && (line[0] == ' ' || line[0] == '\t') }

@@ -2,6 +2,7 @@ package glob
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -20,6 +21,7 @@ var (
 	errSegment   = errors.New(`has an empty segment, "." or "..", which no path below the root has`)
 	errDirectory = errors.New("means directories, but files are chosen; end it with `/**` for all that are below")
 	errMany      = errors.New("has too many braces; give several globs instead")
+	errTogether  = fmt.Errorf("is too much: all globs together, with their braces spelt out, have more than %d bytes", limits.SpeltGlobBytes)
 )
 
 // Compile makes a filter. Without any globs it chooses all files. The error is
@@ -29,7 +31,7 @@ func Compile(include, exclude []string) (*Filter, error) {
 		return nil, protocol.Errorf(protocol.CodeInvalidParams, "there are %d globs, more than %d", n, limits.Globs)
 	}
 	f := new(Filter)
-	spelt := 0
+	spelt, size := 0, 0
 	for _, list := range []struct {
 		name  string
 		globs []string
@@ -37,8 +39,15 @@ func Compile(include, exclude []string) (*Filter, error) {
 	}{{"include", include, &f.include}, {"exclude", exclude, &f.exclude}} {
 		for _, glob := range list.globs {
 			patterns, err := compile(glob, limits.SpeltGlobs-spelt)
-			if err == nil && list.to == &f.include && patterns[0].dirOnly {
+			for _, p := range patterns {
+				size += len(p.dir)
+			}
+			switch {
+			case err != nil:
+			case list.to == &f.include && patterns[0].dirOnly:
 				err = errDirectory
+			case size > limits.SpeltGlobBytes:
+				err = errTogether
 			}
 			if err != nil {
 				return nil, protocol.Errorf(protocol.CodeInvalidParams, "%s: the glob %q %v",

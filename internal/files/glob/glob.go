@@ -33,31 +33,32 @@ type pattern struct {
 // and neither the file nor a directory above it matches an exclude. The path is
 // below the root, with slashes.
 func (f *Filter) Match(rel string) bool {
-	if len(f.include) > 0 && !slices.ContainsFunc(f.include, func(p pattern) bool { return p.matchFile(rel) }) {
-		return false
-	}
-	if len(f.exclude) == 0 {
-		return true
-	}
-	return !slices.ContainsFunc(f.exclude, func(p pattern) bool { return p.matchFile(rel) }) &&
-		!f.excludes(path.Dir(rel))
+	return f.Chosen(rel, false) && !f.excludes(path.Dir(rel))
 }
 
 // Prune tells whether a directory need not be looked into: nothing below it can
 // be chosen. The path is below the root, with slashes; "." is the root itself and
 // never pruned.
 func (f *Filter) Prune(rel string) bool {
-	if rel == "." {
-		return false
+	return rel != "." && (!f.Chosen(rel, true) || f.excludes(path.Dir(rel)))
+}
+
+// Chosen tells whether a file is chosen, or a directory not pruned, to whoever has
+// come to it by directories none of which is: they are not judged again.
+func (f *Filter) Chosen(rel string, dir bool) bool {
+	if len(f.include) > 0 {
+		chosen := func(p pattern) bool { return p.matchFile(rel) }
+		if dir {
+			segments := strings.Split(rel, "/")
+			chosen = func(p pattern) bool { return p.reaches(segments) }
+		}
+		if !slices.ContainsFunc(f.include, chosen) {
+			return false
+		}
 	}
-	if f.excludes(rel) {
-		return true
-	}
-	if len(f.include) == 0 {
-		return false
-	}
-	segments := strings.Split(rel, "/")
-	return !slices.ContainsFunc(f.include, func(p pattern) bool { return p.reaches(segments) })
+	return !slices.ContainsFunc(f.exclude, func(p pattern) bool {
+		return dir && p.matchDir(rel) || !dir && p.matchFile(rel)
+	})
 }
 
 // excludes tells whether a directory, or one above it, matches an exclude.

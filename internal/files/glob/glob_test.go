@@ -158,13 +158,19 @@ func TestCompileBounds(t *testing.T) {
 	t.Parallel()
 	most := make([]string, limits.Globs)
 	for i := range most {
-		most[i] = strings.Repeat("a", limits.GlobBytes)
+		most[i] = strings.Repeat("a", limits.SpeltGlobBytes/limits.Globs)
 	}
 	if _, err := Compile(most[1:], most[:1]); err != nil {
 		t.Error(err)
 	}
 	if _, err := Compile(most, most[:1]); err == nil {
 		t.Error("one glob too many is taken")
+	}
+	if _, err := Compile(most[1:], []string{most[0] + "a"}); err == nil || !strings.HasSuffix(err.Error(), errTogether.Error()) {
+		t.Errorf("one byte too many: %v", err)
+	}
+	if _, err := Compile([]string{strings.Repeat("a", limits.GlobBytes)}, nil); err != nil {
+		t.Error(err)
 	}
 	if _, err := Compile([]string{strings.Repeat("{a,b}", 10)}, nil); err != nil { // limits.SpeltGlobs
 		t.Error(err)

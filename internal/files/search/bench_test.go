@@ -29,6 +29,11 @@ func BenchmarkSearch(b *testing.B) {
 		{"regexp", protocol.SearchParams{Pattern: `func \(\w+ \*?Reader\) Read`, Regexp: true}},
 		{"regexpSlow", protocol.SearchParams{Pattern: `[a-z]+Unexpected[A-Z]+`, Regexp: true}},
 		{"regexpNoHint", protocol.SearchParams{Pattern: `(Unexpected|Premature)EOF\d`, Regexp: true}},
+		{"regexpWords", protocol.SearchParams{Pattern: `UnexpectedEOF|ShortBuffer|NoProgress`, Regexp: true}},
+		{"regexpClasses", protocol.SearchParams{Pattern: `[A-Z]{4,}_[0-9]{3}`, Regexp: true}},
+		{"regexpFold", protocol.SearchParams{Pattern: `(todo|fixme)\(`, Regexp: true, IgnoreCase: true}},
+		{"regexpAnything", protocol.SearchParams{Pattern: `\w+\s+\w+x{3}`, Regexp: true}},
+		{"regexpUnicode", protocol.SearchParams{Pattern: `\pL+[^a]\pN+`, Regexp: true}},
 		{"regexpAllLines", protocol.SearchParams{Pattern: `[A-Z][a-z]+\d\d\dx`, Regexp: true}},
 		{"ignoreFiles", protocol.SearchParams{Pattern: "zyzzyvaXYZ", IgnoreFiles: true}},
 	} {

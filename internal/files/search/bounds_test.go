@@ -23,7 +23,7 @@ func TestErrors(t *testing.T) {
 	for i := range limits.SearchErrors + 1 {
 		dir := fmt.Sprintf("%s/%03d", root, i)
 		files(t, dir, map[string]string{"f": "foo", ".ignore": "f\n"})
-		size := int64(limits.IgnoreFileBytes)
+		size := int64(limits.IgnoreBytes)
 		if i > 0 {
 			size++
 		}
@@ -41,7 +41,7 @@ func TestErrors(t *testing.T) {
 		t.Errorf("on %d pages there are %d errors", again.pages, len(again.errors))
 	}
 	first := page.Errors[0]
-	if first.Path != uri(t, root+"/001/.ignore") || !strings.Contains(first.Message, "longer than 524288 bytes") {
+	if first.Path != uri(t, root+"/001/.ignore") || !strings.Contains(first.Message, "more than 262144 bytes") {
 		t.Errorf("%+v", first)
 	}
 }
@@ -118,19 +118,84 @@ func TestTime(t *testing.T) {
 	}
 }
 
+// TestLeftOutTakesTime asserts that a page ends also while it comes upon nothing but
+// what is left out: to find that out may take long.
+func TestLeftOutTakesTime(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	const number = 20
+	for i := range number {
+		files(t, root, map[string]string{fmt.Sprintf("%02d.c", i): "foo", fmt.Sprintf("%02d/f", i): "foo"})
+	}
+	for _, p := range []protocol.SearchParams{
+		{Include: []string{"*.go"}, Exclude: []string{"[0-9]*/"}},
+		{Exclude: []string{"*"}},
+		{IgnoreFiles: true},
+	} {
+		if p.IgnoreFiles {
+			files(t, root, map[string]string{".ignore": "*.c\n[0-9]*/\n"})
+		}
+		p.Path, p.Pattern = uri(t, root), "foo"
+		r := all(t.Context(), t, p, func() bool { return true })
+		if len(r.matches) > 0 || r.pages < 2*number {
+			t.Errorf("%+v: %d matches on %d pages", p, len(r.matches), r.pages)
+		}
+	}
+}
+
+// TestIgnoreFilesTogether has ignore files in each other's directories, which are
+// too much together.
+func TestIgnoreFilesTogether(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	rule := func(name string, size int) string { return name + "\n" + strings.Repeat("#", size-len(name)-1) }
+	const half = limits.IgnoreBytes / 2
+	files(t, top, map[string]string{
+		".git/":           "",
+		".gitignore":      rule("w", half), // above the root
+		"r/w":             "foo",
+		"r/x/.gitignore":  rule("x", half),
+		"r/x/x":           "foo",
+		"r/x/y/.ignore":   "f",
+		"r/x/y/f":         "foo",
+		"r/x/y/x":         "foo",
+		"r/z/.gitignore":  rule("f", half-1),
+		"r/z/.ignore":     "g",
+		"r/z/f":           "foo",
+		"r/z/g":           "foo",
+		"r/z/h":           "foo",
+		"r/z/a/.ignore":   "h",
+		"r/z/a/h":         "foo",
+		"r/z/a/b/.ignore": "",
+	})
+	root := top + "/r"
+	r := all(t.Context(), t, protocol.SearchParams{Path: uri(t, root), Pattern: "foo", IgnoreFiles: true}, never)
+	got := strings.Join(short(t, root, r.matches), " ")
+	if want := "x/y/f:1:0-3:foo z/a/h:1:0-3:foo z/h:1:0-3:foo"; got != want {
+		t.Errorf("found %s, not %s", got, want)
+	}
+	var wrong []string
+	for _, e := range r.errors {
+		wrong = append(wrong, strings.TrimPrefix(e.Path.String(), uri(t, root).String()))
+	}
+	if got, want := strings.Join(wrong, " "), "/x/y/.ignore /z/a/.ignore"; got != want {
+		t.Errorf("not followed: %s, not %s", got, want)
+	}
+}
+
 // TestTurns asserts that no more searches than the limit are at work, and that
 // one that waits for its turn can be given up.
 func TestTurns(t *testing.T) {
 	root := t.TempDir()
 	p := protocol.SearchParams{Path: uri(t, root), Pattern: "foo"}
+	var others []func()
 	for range limits.Searches {
-		turns <- struct{}{}
-	}
-	defer func() {
-		for range limits.Searches {
-			<-turns
+		done, err := places.Take(t.Context())
+		if err != nil {
+			t.Fatal(err)
 		}
-	}()
+		others = append(others, done)
+	}
 	why := errors.New("given up")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan error)
@@ -142,10 +207,12 @@ func TestTurns(t *testing.T) {
 	if err := <-done; !errors.Is(err, why) {
 		t.Error(err)
 	}
-	<-turns // one has ended
-	_, err := Search(t.Context(), &p)
-	if turns <- struct{}{}; err != nil {
+	others[0]()
+	if _, err := Search(t.Context(), &p); err != nil {
 		t.Error(err)
+	}
+	for _, done := range others[1:] {
+		done()
 	}
 }
 

@@ -2,162 +2,82 @@ package search
 
 import (
 	"bytes"
+	"math/bits"
 	"regexp/syntax"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
-// hint returns a function that finds the longest text that is in every match of
-// an expression, or nil if there is none.
+// hint returns a function that finds something that is in every match of an
+// expression, or -1: the place of a byte of it. It is nil if there is no such thing.
 func hint(tree *syntax.Regexp) func(data []byte) int {
-	exact, folded := required(tree)
-	switch {
-	case exact == "" && folded == "":
+	all := required(tree)
+	if all == nil {
 		return nil
-	case len(exact) >= len(folded):
-		text := []byte(exact)
-		return func(data []byte) int { return bytes.Index(data, text) }
 	}
-	return newFolded(folded).index
+	if len(all) == 1 {
+		// There is a faster way to find a part of which each byte is known.
+		if part := all[0].plain(); len(part) >= min(len(all[0]), 3) {
+			return func(data []byte) int { return bytes.Index(data, part) }
+		}
+	}
+	return newFinder(all).index
 }
 
-// required returns the longest text that is in every match, and the longest that
-// is so in upper or lower case. The latter is in lower case.
-func required(tree *syntax.Regexp) (exact, folded string) {
-	switch tree.Op {
-	case syntax.OpLiteral:
-		if tree.Flags&syntax.FoldCase != 0 {
-			return "", foldable(tree.Rune)
-		}
-		return plain(tree.Rune), ""
-	case syntax.OpCapture, syntax.OpPlus:
-		return required(tree.Sub[0])
-	case syntax.OpRepeat:
-		if tree.Min > 0 {
-			return required(tree.Sub[0])
-		}
-	case syntax.OpConcat:
-		for _, sub := range tree.Sub {
-			e, f := required(sub)
-			if len(e) > len(exact) {
-				exact = e
-			}
-			if len(f) > len(folded) {
-				folded = f
-			}
-		}
-	default:
-	}
-	return exact, folded
-}
-
-// plain returns the text of a literal; none of one with U+FFFD, which an
-// expression takes for any byte that is not UTF-8, too.
-func plain(runes []rune) string {
-	text := string(runes)
-	if strings.ContainsRune(text, utf8.RuneError) {
-		return ""
-	}
-	return text
-}
-
-// foldable returns the longest part of a literal in which every character has no
-// other forms than the upper and lower case of ASCII.
-func foldable(runes []rune) string {
-	longest, from := "", 0
-	text := make([]byte, len(runes))
-	for i, r := range runes {
-		if !foldsInASCII(r) {
-			from = i + 1
+// plain returns the longest part of which each byte is known.
+func (t text) plain() []byte {
+	var longest, part []byte
+	for _, c := range t {
+		if c.size() != 1 {
+			part = nil
 			continue
 		}
-		text[i] = byte(unicode.ToLower(r))
-		if part := text[from : i+1]; len(part) > len(longest) {
-			longest = string(part)
+		for word, set := range c {
+			if set != 0 {
+				part = append(part, byte(word<<6+bits.TrailingZeros64(set)))
+			}
+		}
+		if len(part) > len(longest) {
+			longest = part
 		}
 	}
 	return longest
 }
 
-func foldsInASCII(r rune) bool {
-	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-		if f >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return r < utf8.RuneSelf
+// finder finds the first of some texts, one step for each byte. It is what is known
+// as Shift-And: each bit stands for a byte of one of the texts, and is set while all
+// of them up to there have just been met.
+type finder struct {
+	after [256]uint64 // the bits that may be set after a byte
+	first uint64      // those of the first bytes of the texts
+	last  uint64
 }
 
-// folded finds a text of ASCII in upper or lower case, by its rarest byte.
-type folded struct {
-	text         []byte // in lower case
-	at           int    // where the rarest byte is
-	lower, upper byte
-}
-
-// common are bytes of texts, the most common first. Others are rarer.
-const common = " etaoinsrhldcumfpgwybvkxjqz.,_-()"
-
-func newFolded(text string) *folded {
-	rarity := func(c byte) int {
-		if i := strings.IndexByte(common, c); i >= 0 {
-			return i
+// newFinder takes as much of each text as there are bits for.
+func newFinder(all texts) *finder {
+	f := new(finder)
+	bit := 0
+	for _, t := range all {
+		t = t[:min(len(t), 64/len(all))]
+		f.first |= 1 << bit
+		for _, c := range t {
+			for b := range f.after {
+				if c.has(byte(b)) {
+					f.after[b] |= 1 << bit
+				}
+			}
+			bit++
 		}
-		return len(common)
+		f.last |= 1 << (bit - 1)
 	}
-	f := &folded{text: []byte(text)}
-	for i := range text {
-		if rarity(text[i]) > rarity(text[f.at]) {
-			f.at = i
-		}
-	}
-	f.lower = text[f.at]
-	f.upper = byte(unicode.ToUpper(rune(f.lower)))
 	return f
 }
 
-// index returns where the text is first, or -1.
-func (f *folded) index(data []byte) int {
-	next := func(c byte, from int) int {
-		if i := bytes.IndexByte(data[from:], c); i >= 0 {
-			return from + i
-		}
-		return len(data)
-	}
-	lower, upper := next(f.lower, 0), len(data)
-	if f.upper != f.lower {
-		upper = next(f.upper, 0)
-	}
-	for {
-		i := min(lower, upper)
-		if i == len(data) {
-			return -1
-		}
-		if begin := i - f.at; begin >= 0 && f.matches(data[begin:]) {
-			return begin
-		}
-		if i == lower {
-			lower = next(f.lower, i+1)
-		} else {
-			upper = next(f.upper, i+1)
+// index returns where the first of the texts ends, with its last byte, or -1.
+func (f *finder) index(data []byte) int {
+	first, last, met := f.first, f.last, uint64(0)
+	for i, b := range data {
+		if met = (met<<1 | first) & f.after[b]; met&last != 0 {
+			return i
 		}
 	}
-}
-
-// matches tells whether data begins with the text.
-func (f *folded) matches(data []byte) bool {
-	if len(data) < len(f.text) {
-		return false
-	}
-	for i, want := range f.text {
-		c := data[i]
-		if 'A' <= c && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != want {
-			return false
-		}
-	}
-	return true
+	return -1
 }

@@ -13,35 +13,31 @@ import (
 	"github.com/airlock-exec/airlock/internal/limits"
 )
 
-// listing is what is to be looked at in a directory. It is loaded by whoever
-// comes first; only then may the rest be used.
+// listing is what there is in a directory. It is loaded by whoever comes first;
+// only then may the rest be used.
 type listing struct {
-	once  sync.Once
-	rel   string // below the root, which is ""
-	rules scope
+	once sync.Once
+	rel  string // below the root, which is ""
 
 	entries  []entry
-	problems []note
+	hasRules [len(ruleFiles)]bool
+	problem  string // why it has not been read, if it has not
 }
 
-// entry is a file, or a directory that has a listing.
+// entry is a file or a directory.
 type entry struct {
-	name string
-	dir  *listing
+	name   string
+	isDir  bool
+	wanted bool     // whether it is to be looked at, once that has been judged
+	dir    *listing // of a directory that is
 }
-
-// note says what could not be looked at.
-type note struct{ path, text string }
 
 // load reads the directory.
 func (l *listing) load(ctx context.Context, s *search) {
 	l.once.Do(func() {
 		read, err := readDir(ctx, s.native(l.rel), l.rel == "", limits.SearchEntries)
 		if err != nil {
-			l.fail(l.rel, problem(err))
-		}
-		if s.ignoreFiles {
-			l.readRules(s, read)
+			l.problem = problem(err)
 		}
 		for _, e := range read {
 			l.add(s, e)
@@ -50,27 +46,19 @@ func (l *listing) load(ctx context.Context, s *search) {
 	})
 }
 
-// add takes an entry if it is to be looked at.
+// add takes an entry, unless it can be seen at once that it is left out.
 func (l *listing) add(s *search, e fs.DirEntry) {
 	dir := e.IsDir()
-	rel := join(l.rel, e.Name())
-	switch {
-	case !dir && !e.Type().IsRegular():
-	case !s.hidden && strings.HasPrefix(e.Name(), "."):
-	case s.from.passed(rel, dir):
-	case dir && s.filter.Prune(rel), !dir && !s.filter.Match(rel):
-	case l.rules.ignored(rel, dir):
-	case dir:
-		l.entries = append(l.entries, entry{e.Name(), &listing{rel: rel, rules: l.rules}})
-	default:
-		l.entries = append(l.entries, entry{name: e.Name()})
+	if !dir && !e.Type().IsRegular() {
+		return
 	}
-}
-
-func (l *listing) fail(rel, text string) {
-	if text != "" {
-		l.problems = append(l.problems, note{rel, text})
+	if i := slices.Index(ruleFiles[:], e.Name()); i >= 0 && !dir {
+		l.hasRules[i] = true
 	}
+	if !s.hidden && strings.HasPrefix(e.Name(), ".") || s.from.passed(join(l.rel, e.Name()), dir) {
+		return
+	}
+	l.entries = append(l.entries, entry{name: e.Name(), isDir: dir})
 }
 
 // path returns the path of an entry below the root.
@@ -87,7 +75,7 @@ func (l *listing) begin() string {
 
 // key returns where an entry is in the order of everything.
 func (l *listing) key(e entry) string {
-	if e.dir != nil {
+	if e.isDir {
 		return l.path(e) + "/"
 	}
 	return l.path(e)
@@ -124,7 +112,7 @@ func (e entry) behind(n int) int {
 	switch {
 	case n < len(e.name):
 		return int(e.name[n])
-	case e.dir != nil:
+	case e.isDir:
 		return '/'
 	}
 	return -1

@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -13,29 +14,70 @@ import (
 	"github.com/airlock-exec/airlock/internal/limits"
 )
 
+// String returns texts in order, each byte as itself or as a set in brackets.
+func (ts texts) String() string {
+	var all []string
+	for _, t := range ts {
+		var out strings.Builder
+		for _, c := range t {
+			var set []byte
+			for b := range 256 {
+				if c.has(byte(b)) {
+					set = append(set, byte(b))
+				}
+			}
+			if len(set) == 1 {
+				out.Write(set)
+			} else {
+				fmt.Fprintf(&out, "[%s]", set)
+			}
+		}
+		all = append(all, out.String())
+	}
+	return strings.Join(all, "|")
+}
+
 func TestRequired(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ pattern, exact, folded string }{
-		{"foo", "foo", ""},
-		{"a+foo?", "fo", ""},
-		{"(ab)+c", "ab", ""},
-		{"(ab){2,}", "ab", ""},
-		{"(ab){0,2}", "", ""},
-		{"a|b", "", ""},
-		{"foobar|foobaz", "fooba", ""},
-		{`func \w+\(`, "func ", ""},
-		{`\x{FFFD}ab`, "", ""}, // would be found in place of other bytes
-		{"(?i)foo_bar", "", "foo_bar"},
-		{"(?i)password", "", "word"}, // s has a third form
-		{"(?i)kK", "", ""},
-		{"(?i)été", "", "t"},
+	const digit = "[0123456789]"
+	for pattern, want := range map[string]string{
+		"foo":                      "foo",
+		"a+foo?":                   "afoo|afo",
+		"(ab)+c":                   "abc",
+		"(ab){2,}c":                "abc",
+		"(ab){2}c":                 "ababc",
+		"(ab){0,2}":                "",
+		"a|b":                      "[ab]",
+		"ab|c?":                    "",
+		"ab|c*":                    "",
+		"foobar|foobaz":            "fooba[rz]",
+		"foo|bar.*baz":             "foo|bar",
+		"(foo|bar)+x":              "foox|barx",
+		`func \w+\(`:               "func [0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz]",
+		`^\bx\d\d$`:                "x" + digit + digit,
+		`\d+\.\d+`:                 digit + "." + digit,
+		`https?://`:                "https://|http://",
+		`(TODO|FIXME|XXX)\(\w*\):`: "TODO(|FIXME(|XXX(",
+		`a.b`:                      "a",
+		`[^a]`:                     "",
+		`.*`:                       "",
+		`\s`:                       "[\t\f\r ]", // without line feed
+		"é":                        "é",
+		`\x{FFFD}ab`:               "ab", // any byte that is not UTF-8
+		"(?i)foo_1":                "[Ff][Oo][Oo]_1",
+		"(?i)password":             "[Ww][Oo][Rr][Dd]", // s has a third form
+		"(?i)kK":                   "",
+		"(?i)été":                  "[Tt]",
+		"[a-p]{300}x":              "[abcdefghijklmnop]x",
+		"[ab][ab][ab]|c":           "[ab][ab][ab]|c",
+		"(a|bb|ccc|dddd){5}x":      "ax|bbx|cccx|ddddx",
 	} {
-		tree, err := syntax.Parse(test.pattern, syntax.Perl)
+		tree, err := syntax.Parse(pattern, syntax.Perl)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if exact, folded := required(tree); exact != test.exact || folded != test.folded {
-			t.Errorf("%s: %q, %q", test.pattern, exact, folded)
+		if got := required(tree).String(); got != want {
+			t.Errorf("%s: %q, not %q", pattern, got, want)
 		}
 	}
 }
@@ -43,37 +85,67 @@ func TestRequired(t *testing.T) {
 // TestHint asserts that no match is missed because of what is looked for before.
 func TestHint(t *testing.T) {
 	t.Parallel()
-	part := rapid.SampledFrom([]string{"a", "ab", "K", "s", "ſ", "\u212a", "é", "É", "(a|b)", "a+", "b*", "(ab){1,2}", "x?", `\w`, "."})
+	part := rapid.SampledFrom([]string{
+		"a", "ab", "K", "s", "ſ", "\u212a", "é", "É", "(a|b)", "a+", "b*", "(ab){1,2}", "x?", `\w`, ".", "|", "(a|bx|)",
+		"(a+x|k)+", "[ab]", "[^a]", "(ab|k){3}", `\b`, "^", "$", "(?:(a|b)(x|y)){2,}", "(a|b|x)(a|b|x)(a|b|x)", "\n", `\s`,
+	})
 	rapid.Check(t, func(t *rapid.T) {
-		pattern := strings.Join(rapid.SliceOfN(part, 1, 5).Draw(t, "pattern"), "")
+		pattern := strings.Join(rapid.SliceOfN(part, 1, 6).Draw(t, "pattern"), "")
 		ignoreCase := rapid.Bool().Draw(t, "ignoreCase")
 		m, err := newMatcher(pattern, true, ignoreCase)
 		if err != nil {
 			t.Fatal(err)
 		}
-		line := []byte(rapid.StringMatching(`[aAbBkKsSſéÉxé\x{212a}]{0,12}`).Draw(t, "line"))
-		if start, end, ok := m.find(line, false); ok && m.hint != nil {
-			if i := m.hint(line); i < 0 || i > end {
-				t.Fatalf("%q matches %q at %d to %d, but the hint is at %d", pattern, line, start, end, i)
+		line := []byte(rapid.StringMatching(`[aAbBkKsSſéÉxé\x{212a} ]{0,12}`).Draw(t, "line"))
+		if _, _, ok := m.find(line, false); ok && m.hint != nil {
+			if i := m.hint(line); i < 0 || i >= len(line) {
+				t.Fatalf("%q matches %q, but the hint is at %d", pattern, line, i)
 			}
 		}
 	})
 }
 
-// TestFolded compares with the library.
-func TestFolded(t *testing.T) {
+// TestFinder compares with the library.
+func TestFinder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringMatching(`[ab1_]{1,4}`).Draw(t, "text")
+		part := rapid.StringMatching(`([ab1_]|\[ab\]|\[1_\]){1,4}`)
+		pattern := strings.Join(rapid.SliceOfN(part, 1, 4).Draw(t, "texts"), "|")
 		data := []byte(rapid.StringMatching(`[abAB1_é]{0,40}`).Draw(t, "data"))
-		want := -1
-		if found := regexp.MustCompile("(?i)" + text).FindIndex(data); found != nil {
-			want = found[0]
+		tree, err := syntax.Parse(pattern, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got := newFolded(text).index(data); got != want {
-			t.Fatalf("%q in %q: %d, not %d", text, data, got, want)
+		want := -1 // the end of that which ends first
+		for end := range data {
+			if regexp.MustCompile("(?:" + pattern + ")$").Match(data[:end+1]) {
+				want = end
+				break
+			}
+		}
+		if got := newFinder(required(tree)).index(data); got != want {
+			t.Fatalf("%q in %q: %d, not %d", pattern, data, got, want)
 		}
 	})
+}
+
+// TestLongTexts has more in the texts that are looked for than there are bits.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("abcdefgh", 15)
+	for _, pattern := range []string{"(?i)" + long, long + "|x" + long, "[ab]" + long + ".*" + long} {
+		m, err := newMatcher(pattern, true, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := []byte("..xa" + long + long)
+		if _, _, ok := m.find(line, false); !ok || m.hint(line) < 0 {
+			t.Errorf("%.20s: found %v, hint %d", pattern, ok, m.hint(line))
+		}
+		if line = []byte(strings.ToUpper(long[:20])); m.hint(line) >= 0 {
+			t.Errorf("%.20s: the hint is for nothing", pattern)
+		}
+	}
 }
 
 // TestSize asserts that the size that is judged before an expression is compiled
@@ -167,6 +239,7 @@ func FuzzExpression(f *testing.F) {
 		if err != nil {
 			return
 		}
+		line = bytes.ReplaceAll(line, []byte("\n"), nil)
 		start, end, ok := m.find(line, false)
 		if ok && (start < 0 || end < start || end > len(line)) {
 			t.Errorf("%q matches %q at %d to %d", pattern, line, start, end)

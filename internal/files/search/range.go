@@ -3,12 +3,11 @@ package search
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/airlock-exec/airlock/internal/files/fault"
+	"github.com/airlock-exec/airlock/internal/files/regular"
 	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/internal/sandbox"
 	"github.com/airlock-exec/airlock/protocol"
@@ -31,7 +30,7 @@ func ReadRange(ctx context.Context, p *protocol.ReadRangeParams) (*protocol.Read
 	if err != nil {
 		return nil, err
 	}
-	defer f.close()
+	defer f.Close()
 	var result *protocol.ReadRangeResult
 	if p.Bytes != nil {
 		result, err = readBytes(f, int64(p.Bytes.Offset), int(p.Bytes.Length))
@@ -63,27 +62,19 @@ func checkRange(p *protocol.ReadRangeParams) error {
 	return nil
 }
 
-// openNamed opens a file that a client names. What is not a regular file is not
-// even opened: devices may take that for an order.
-func openNamed(path string) (*file, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fault.Wire(err)
-	}
-	if !info.Mode().IsRegular() {
+// openNamed opens a file that a client names.
+func openNamed(path string) (*regular.File, error) {
+	f, err := regular.Open(path)
+	switch {
+	case err == regular.ErrNotRegular:
 		return nil, notFile(path)
-	}
-	f, err := openFile(path, true)
-	if errors.Is(err, errNotRegular) {
-		return nil, notFile(path)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, fault.Wire(err)
 	}
 	return f, nil
 }
 
-func readBytes(f *file, offset int64, length int) (*protocol.ReadRangeResult, error) {
+func readBytes(f *regular.File, offset int64, length int) (*protocol.ReadRangeResult, error) {
 	r := reader{file: f, offset: offset}
 	if err := r.readTo(length); err != nil {
 		return nil, err
@@ -91,7 +82,7 @@ func readBytes(f *file, offset int64, length int) (*protocol.ReadRangeResult, er
 	return r.result(min(length, len(r.data)))
 }
 
-func readLines(ctx context.Context, f *file, first, count uint64) (*protocol.ReadRangeResult, error) {
+func readLines(ctx context.Context, f *regular.File, first, count uint64) (*protocol.ReadRangeResult, error) {
 	offset, err := findLine(ctx, f, first)
 	if err != nil {
 		return nil, err
@@ -118,12 +109,12 @@ func readLines(ctx context.Context, f *file, first, count uint64) (*protocol.Rea
 }
 
 // findLine returns where a line begins, or where the file ends.
-func findLine(ctx context.Context, f *file, number uint64) (int64, error) {
+func findLine(ctx context.Context, f *regular.File, number uint64) (int64, error) {
 	block := blocks.Get().(*[blockBytes]byte)
 	defer blocks.Put(block)
 	offset, before := int64(0), number-1
 	for before > 0 {
-		n, err := f.readAt(block[:], offset)
+		n, err := f.ReadAt(block[:], offset)
 		if err != nil && err != io.EOF {
 			return 0, err
 		}
@@ -158,7 +149,7 @@ func skipLines(data []byte, lines uint64) (length int, missing uint64) {
 
 // reader gathers what is in a file from an offset on.
 type reader struct {
-	file   *file
+	file   *regular.File
 	offset int64
 	data   []byte
 	eof    bool
@@ -168,7 +159,7 @@ type reader struct {
 func (r *reader) readTo(length int) error {
 	r.data = slices.Grow(r.data, length-len(r.data))
 	for len(r.data) < length && !r.eof {
-		n, err := r.file.readAt(r.data[len(r.data):length], r.offset+int64(len(r.data)))
+		n, err := r.file.ReadAt(r.data[len(r.data):length], r.offset+int64(len(r.data)))
 		r.data = r.data[:len(r.data)+n]
 		if r.eof = err == io.EOF; err != nil && !r.eof {
 			return err

@@ -114,7 +114,7 @@ func TestReadRangeRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := writeFile(t, "abc", dir)
 	one := &protocol.ByteRange{Length: 1}
-	restricting := jsontext.Value(`{"permissions":{"type":"managed","file_system":{"type":"restricted"},"network":"enabled"}}`)
+	restricting := jsontext.Value(`{"permissions":{"type":"managed","file_system":{"type":"restricted"},"network":"enabled"},"windowsSandboxLevel":"disabled"}`)
 	native, err := uri(t, dir).Native()
 	if err != nil {
 		t.Fatal(err)

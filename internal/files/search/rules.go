@@ -2,13 +2,12 @@ package search
 
 import (
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/airlock-exec/airlock/internal/files/regular"
 	"github.com/airlock-exec/airlock/internal/files/search/ignore"
 	"github.com/airlock-exec/airlock/internal/limits"
 )
@@ -21,35 +20,56 @@ var ruleFiles = [...]string{".gitignore", ".ignore"}
 type scope struct {
 	chain  *ignore.Chain
 	prefix string // the path of the root below the top, with a slash, or ""
+	size   int    // of all the files, in bytes
 }
 
 func (s scope) ignored(rel string, dir bool) bool { return s.chain.Ignored(s.prefix+rel, dir) }
 
-// below adds the files in a directory.
-func (s scope) below(rel string, files [][]byte) scope {
-	dir := strings.TrimSuffix(s.prefix+rel, "/")
+// note says what could not be looked at.
+type note struct{ path, text string }
+
+// below returns what ignore files say in a directory below, and what is wrong with
+// those in it.
+func (s scope) below(search *search, l *listing) (scope, []note) {
+	if !search.ignoreFiles || l.hasRules == [len(ruleFiles)]bool{} {
+		return s, nil
+	}
+	var files [len(ruleFiles)][]byte
+	var wrong []note
+	for i, name := range ruleFiles {
+		if !l.hasRules[i] {
+			continue
+		}
+		path := join(l.rel, name)
+		data, err := readRules(search.native(path), limits.IgnoreBytes-s.size)
+		if err != nil {
+			wrong = append(wrong, note{path, problem(err)})
+		}
+		files[i] = data
+		s.size += len(data)
+	}
+	return s.with(strings.TrimSuffix(s.prefix+l.rel, "/"), files[:]), wrong
+}
+
+// with adds the files in a directory, which is told by its path below the top.
+func (s scope) with(dir string, files [][]byte) scope {
 	s.chain = s.chain.Below(dir, ignore.Parse(files...))
 	return s
 }
 
-// readRules reads the ignore files that have been found in the directory.
-func (l *listing) readRules(s *search, read []fs.DirEntry) {
-	var files [len(ruleFiles)][]byte
-	found := false
-	for _, e := range read {
-		i := slices.Index(ruleFiles[:], e.Name())
-		if i < 0 || !e.Type().IsRegular() {
-			continue
-		}
-		data, err := readRuleFile(filepath.Join(s.native(l.rel), e.Name()))
-		if err != nil {
-			l.fail(join(l.rel, e.Name()), problem(err))
-		}
-		files[i], found = data, true
+// readRules reads an ignore file if it has at most so many bytes: as many as those
+// above have left, as all of them are matched with each path, and held meanwhile.
+func readRules(path string, most int) ([]byte, error) {
+	f, err := regular.OpenListed(path)
+	if err != nil {
+		return nil, err
 	}
-	if found {
-		l.rules = l.rules.below(l.rel, files[:])
+	defer f.Close()
+	data, err := f.ReadAll(most)
+	if err == regular.ErrTooLarge {
+		return nil, fmt.Errorf("has not been followed: with those above it there are more than %d bytes of ignore files", limits.IgnoreBytes)
 	}
+	return data, err
 }
 
 // rootScope returns what is said above the root in the same git repository. What
@@ -67,9 +87,10 @@ func rootScope(root string) scope {
 	for _, dir := range slices.Backward(above) {
 		var files [len(ruleFiles)][]byte
 		for i, name := range ruleFiles {
-			files[i], _ = readRuleFile(filepath.Join(dir, name))
+			files[i], _ = readRules(filepath.Join(dir, name), limits.IgnoreBytes-s.size)
+			s.size += len(files[i])
 		}
-		s.chain = s.chain.Below(below(top, dir), ignore.Parse(files[:]...))
+		s = s.with(below(top, dir), files[:])
 	}
 	s.prefix = below(top, root) + "/"
 	return s
@@ -95,28 +116,5 @@ func aboveInRepository(dir string) []string {
 		}
 		above = append(above, parent)
 		dir = parent
-	}
-}
-
-// readRuleFile reads an ignore file, if it is not too large.
-func readRuleFile(path string) ([]byte, error) {
-	f, err := openFile(path, false)
-	if err != nil {
-		return nil, err
-	}
-	defer f.close()
-	var data []byte
-	for {
-		data = slices.Grow(data, 4<<10)
-		n, err := f.readAt(data[len(data):cap(data)], int64(len(data)))
-		data = data[:len(data)+n]
-		switch {
-		case len(data) > limits.IgnoreFileBytes:
-			return nil, fmt.Errorf("is longer than %d bytes, and has not been followed", limits.IgnoreFileBytes)
-		case err == io.EOF:
-			return data, nil
-		case err != nil:
-			return nil, err
-		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/airlock-exec/airlock/internal/files/regular"
 	"github.com/airlock-exec/airlock/internal/limits"
 )
 
@@ -46,11 +47,11 @@ var blocks = sync.Pool{New: func() any { return new([blockBytes]byte) }}
 // scan searches a file from a position on: to its end, or until the time is up,
 // or as much is found as there is on a page. It gets on by a line at least.
 func (s *search) scan(ctx context.Context, from position) found {
-	f, err := openFile(s.native(from.path), from.path == "")
+	f, err := s.open(from.path)
 	if err != nil {
 		return found{problem: problem(err)}
 	}
-	defer f.close()
+	defer f.Close()
 	block := blocks.Get().(*[blockBytes]byte)
 	defer blocks.Put(block)
 	sc := scanner{search: s, file: f, buf: block[:], at: from}
@@ -60,11 +61,19 @@ func (s *search) scan(ctx context.Context, from position) found {
 	return sc.found
 }
 
+// open opens a file that the walk has come upon. The root is named by the client.
+func (s *search) open(rel string) (*regular.File, error) {
+	if rel == "" {
+		return regular.Open(s.root)
+	}
+	return regular.OpenListed(s.native(rel))
+}
+
 // scanner is at work on one file.
 type scanner struct {
 	*search
 	found
-	file   *file
+	file   *regular.File
 	buf    []byte
 	filled int      // how much of buf is of the file
 	eof    bool     // whether that is all there is
@@ -112,7 +121,7 @@ func (sc *scanner) isText() (bool, error) {
 	if sc.at.offset == 0 {
 		head = sc.buf // is searched next
 	}
-	n, err := sc.file.readAt(head, 0)
+	n, err := sc.file.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
 		return false, err
 	}
@@ -133,7 +142,7 @@ func (sc *scanner) fill() error {
 		if sc.filled == len(sc.buf) {
 			sc.buf = append(sc.buf, make([]byte, len(sc.buf))...)
 		}
-		n, err := sc.file.readAt(sc.buf[sc.filled:], sc.at.offset+int64(sc.filled))
+		n, err := sc.file.ReadAt(sc.buf[sc.filled:], sc.at.offset+int64(sc.filled))
 		sc.filled += n
 		sc.eof = err == io.EOF
 		if err != nil && !sc.eof {

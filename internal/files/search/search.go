@@ -14,13 +14,15 @@ import (
 	"time"
 
 	"github.com/airlock-exec/airlock/internal/files/fault"
+	"github.com/airlock-exec/airlock/internal/files/regular"
 	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/internal/sandbox"
+	"github.com/airlock-exec/airlock/internal/turns"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
-// turns has a place for each search that may be at work at the same time.
-var turns = make(chan struct{}, limits.Searches)
+// places are for the searches that are at work at the same time.
+var places = turns.New(limits.Searches, limits.TurnPatience)
 
 // Search answers airlock/fsSearch. It waits for its turn, and then takes
 // [limits.SearchTime] or not much longer. Errors are as they travel.
@@ -40,12 +42,11 @@ func Search(ctx context.Context, p *protocol.SearchParams) (*protocol.SearchResu
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case turns <- struct{}{}:
-		defer func() { <-turns }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	done, err := places.Take(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	end := time.Now().Add(limits.SearchTime)
 	s := &search{query: q, root: root, from: from, over: func() bool { return time.Now().After(end) }}
 	return s.run(ctx)
@@ -98,11 +99,9 @@ func notFile(path string) *protocol.Error {
 	return protocol.Errorf(protocol.CodeInvalidRequest, "path `%s` is not a file", path)
 }
 
-var errNotRegular = errors.New("is not a file")
-
 // changed are the errors of what is no longer there, or has become something else
 // since it was listed: others may change the tree, and that is no news.
-var changed = []error{fs.ErrNotExist, errNotRegular, syscall.ENOTDIR, syscall.ELOOP, syscall.ENXIO}
+var changed = []error{fs.ErrNotExist, regular.ErrNotRegular, syscall.ENOTDIR, syscall.ELOOP, syscall.ENXIO}
 
 // problem says why something could not be looked at, if that is news.
 func problem(err error) string {

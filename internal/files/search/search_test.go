@@ -153,7 +153,7 @@ func TestRoots(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	root := uri(t, t.TempDir())
-	restricting := jsontext.Value(`{"permissions":{"type":"managed","file_system":{"type":"restricted"},"network":"enabled"}}`)
+	restricting := jsontext.Value(`{"permissions":{"type":"managed","file_system":{"type":"restricted"},"network":"enabled"},"windowsSandboxLevel":"disabled"}`)
 	tooMany := make([]string, limits.Globs+1)
 	for i := range tooMany {
 		tooMany[i] = "x"

@@ -48,54 +48,79 @@ func (w *walk) run(ctx context.Context, root fs.FileInfo) {
 		}
 		return
 	}
-	var l listing
+	var rules scope
 	if w.ignoreFiles {
-		l.rules = rootScope(w.root)
+		rules = rootScope(w.root)
 	}
-	w.dir(ctx, &l)
+	w.dir(ctx, &listing{}, rules)
 }
 
-// dir goes through a directory. It reports false when the walk is over.
-func (w *walk) dir(ctx context.Context, l *listing) bool {
+// dir goes through a directory, with what ignore files say above it. It reports
+// false when the walk is over.
+func (w *walk) dir(ctx context.Context, l *listing, above scope) bool {
 	l.load(ctx, w.search)
-	for _, p := range l.problems {
-		if w.from.path > l.begin() {
-			break // an earlier page has told
+	rules, wrong := above.below(w.search, l)
+	for _, p := range append([]note{{l.rel, l.problem}}, wrong...) {
+		if p.text == "" || w.from.path > l.begin() { // an earlier page has told
+			continue
 		}
 		if !w.send(ctx, &job{at: position{path: p.path}, problem: p.text}) {
 			return false
 		}
 	}
-	ahead := 0
-	for i, e := range l.entries {
+	judged, ahead := 0, 0 // ahead are those that are wanted and have not been come to
+	for i := range l.entries {
+		e := &l.entries[i]
 		if ctx.Err() != nil {
 			return false
 		}
 		if w.begun && w.over() {
-			w.send(ctx, &job{at: position{path: l.key(e)}, stop: true})
+			w.send(ctx, &job{at: position{path: l.key(*e)}, stop: true})
 			return false
 		}
-		for ahead = max(ahead, i+1); ahead < len(l.entries) && ahead <= i+limits.SearchDirsAhead; ahead++ {
-			w.list(l.entries[ahead].dir)
+		for judged <= i || judged < len(l.entries) && ahead <= limits.SearchDirsAhead && !w.over() {
+			if w.judge(rules, l, &l.entries[judged]) {
+				ahead++
+			}
+			judged++
 		}
-		if e.dir == nil && !w.file(ctx, l.path(e)) || e.dir != nil && !w.dir(ctx, e.dir) {
+		if e.wanted {
+			ahead--
+		}
+		if !w.entry(ctx, l, e, rules) {
 			return false
 		}
-		l.entries[i].dir = nil // what has been walked through need not be kept
+		e.dir = nil // what has been walked through need not be kept
 		w.begun = true
 	}
 	return true
 }
 
-// list has a directory listed by whoever has nothing else to do.
-func (w *walk) list(l *listing) {
-	if l == nil {
-		return
+// judge finds out whether an entry is wanted. That may take time, and is therefore
+// done as the walk gets on. A directory is listed by whoever has nothing else to do.
+func (w *walk) judge(rules scope, l *listing, e *entry) bool {
+	rel := l.path(*e)
+	e.wanted = w.filter.Chosen(rel, e.isDir) && !rules.ignored(rel, e.isDir)
+	if !e.wanted || !e.isDir {
+		return e.wanted
 	}
+	e.dir = &listing{rel: rel}
 	select {
-	case w.lists <- l:
+	case w.lists <- e.dir:
 	default:
 	}
+	return true
+}
+
+// entry goes through an entry that has been judged.
+func (w *walk) entry(ctx context.Context, l *listing, e *entry, rules scope) bool {
+	switch {
+	case !e.wanted:
+		return true
+	case e.isDir:
+		return w.dir(ctx, e.dir, rules)
+	}
+	return w.file(ctx, l.path(*e))
 }
 
 // file has a file searched.

@@ -8,13 +8,15 @@ import (
 )
 
 // Budget is what the watches of all connections of an executor share: what the
-// system tells of directories, and how many are watched. The zero value is ready.
+// system tells of directories, how many are watched, and what may wait to be told. The zero value is ready.
 // It holds nothing while no [Watches] that has been used is open.
 type Budget struct {
 	mu    sync.Mutex
 	hub   *hub // nil while there are no users
 	users int
 	most  int // directories; 0 means as many as package limits says
+
+	pending pending
 }
 
 // acquire returns the hub, which has one user more. release must follow.

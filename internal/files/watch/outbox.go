@@ -15,6 +15,7 @@ import (
 type outbox struct {
 	news chan struct{} // holds a token if there may be something to tell
 	room int           // bytes that the changes may take
+	all  *pending      // those of all watches
 
 	mu      sync.Mutex
 	clock   uint64 // counts changes
@@ -34,8 +35,8 @@ type change struct {
 // changeBytes is what a change takes besides its path.
 const changeBytes = 96
 
-func newOutbox(room int) *outbox {
-	return &outbox{news: make(chan struct{}, 1), room: room, changes: map[string]change{}}
+func newOutbox(room int, all *pending) *outbox {
+	return &outbox{news: make(chan struct{}, 1), room: room, all: all, changes: map[string]change{}}
 }
 
 // add merges a change into what is to be told. The path is below the root, ""
@@ -48,10 +49,7 @@ func (o *outbox) add(path string, kind protocol.ChangeKind) {
 	}
 	o.clock++
 	old, known := o.changes[path]
-	if !known {
-		o.bytes += len(path) + changeBytes
-	}
-	if o.bytes > o.room {
+	if !known && !o.grow(len(path)+changeBytes) {
 		o.mustRescan()
 		return
 	}
@@ -64,6 +62,15 @@ func (o *outbox) add(path string, kind protocol.ChangeKind) {
 	}
 	o.changes[path] = next
 	signal(o.news)
+}
+
+// grow makes room for a change, if there is some. The caller holds the lock.
+func (o *outbox) grow(bytes int) bool {
+	if o.bytes+bytes > o.room || !o.all.take(o.bytes, o.bytes+bytes) {
+		return false
+	}
+	o.bytes += bytes
+	return true
 }
 
 // isVoid tells whether a directory above has been created or removed since a change.
@@ -88,6 +95,7 @@ func (o *outbox) missed() {
 // mustRescan is missed; the caller holds the lock.
 func (o *outbox) mustRescan() {
 	o.rescan = true
+	o.all.give(o.bytes)
 	o.changes, o.bytes = map[string]change{}, 0
 	signal(o.news)
 }
@@ -114,6 +122,7 @@ type letter struct {
 	changes []told // in the order of their paths
 	rescan  bool
 	ended   string
+	bytes   int // what the changes take
 }
 
 // told is a change that is told.
@@ -122,16 +131,19 @@ type told struct {
 	kind protocol.ChangeKind
 }
 
-// take returns what is to be told.
+// take returns what is to be told. When it is, done must be called.
 func (o *outbox) take() letter {
 	o.mu.Lock()
 	changes := o.changes
-	l := letter{rescan: o.rescan, ended: o.ended}
+	l := letter{rescan: o.rescan, ended: o.ended, bytes: o.bytes}
 	o.changes, o.bytes, o.rescan = map[string]change{}, 0, false
 	o.mu.Unlock()
 	l.changes = sorted(changes)
 	return l
 }
+
+// done says that a letter is held no more.
+func (o *outbox) done(l letter) { o.all.give(l.bytes) }
 
 // sorted returns changes without those that are void.
 func sorted(changes map[string]change) []told {

@@ -32,7 +32,7 @@ func TestMerge(t *testing.T) {
 		{removed, modified, removed},
 		{removed, removed, removed},
 	} {
-		o := newOutbox(limits.WatchPendingBytes)
+		o := newOutbox(limits.WatchPendingBytes, new(pending))
 		o.add("a", test.before)
 		o.add("a", test.then)
 		if l := o.take(); len(l.changes) != 1 || l.changes[0].kind != test.want {
@@ -46,7 +46,7 @@ func TestMerge(t *testing.T) {
 func TestVoid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		o := newOutbox(limits.WatchPendingBytes)
+		o := newOutbox(limits.WatchPendingBytes, new(pending))
 		naive := map[string]protocol.ChangeKind{}
 		kinds := []protocol.ChangeKind{protocol.ChangeCreated, protocol.ChangeModified, protocol.ChangeRemoved}
 		path := rapid.Custom(func(t *rapid.T) string {
@@ -96,7 +96,7 @@ func TestComparePaths(t *testing.T) {
 // TestPendingBytes: a client that does not take its changes must look itself.
 func TestPendingBytes(t *testing.T) {
 	t.Parallel()
-	o := newOutbox(limits.WatchPendingBytes)
+	o := newOutbox(limits.WatchPendingBytes, new(pending))
 	name := strings.Repeat("x", 1000)
 	fits := limits.WatchPendingBytes / (len(name) + 4 + changeBytes)
 	for i := range fits {

@@ -38,7 +38,7 @@ const (
 func openSource() (*source, error) {
 	inotify, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
-		return nil, errSystem("inotify instances", "fs.inotify.max_user_instances", err)
+		return nil, errSystem("inotify instances", "fs.inotify.max_user_instances, or the bound on open files", err)
 	}
 	wake, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {

@@ -82,13 +82,14 @@ func (w *watch) run(ctx context.Context, changed func(*protocol.ChangedNotificat
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var following sync.WaitGroup
-	defer following.Wait()
 	following.Go(func() {
 		defer w.release()
 		w.follow(ctx)
 	})
 	w.tell(ctx, changed)
 	cancel()
+	following.Wait()
+	w.out.missed() // what has not been told nobody learns, and it is let go
 }
 
 // follow takes in what happens, until the context ends or the watch can't go on.
@@ -159,15 +160,22 @@ func (w *watch) tell(ctx context.Context, changed func(*protocol.ChangedNotifica
 	}
 	for wait(ctx, w.out.news) && pause(ctx, w.window) {
 		l := w.out.take()
-		for n := range l.notifications(w.id, w.path) {
-			if ctx.Err() != nil || changed(n) != nil {
-				return
-			}
-		}
-		if l.ended != "" {
+		going := w.send(ctx, l, changed)
+		w.out.done(l)
+		if !going {
 			return
 		}
 	}
+}
+
+// send sends a letter, and reports false if it was the last one.
+func (w *watch) send(ctx context.Context, l letter, changed func(*protocol.ChangedNotification) error) bool {
+	for n := range l.notifications(w.id, w.path) {
+		if ctx.Err() != nil || changed(n) != nil {
+			return false
+		}
+	}
+	return l.ended == ""
 }
 
 // wait waits for a channel, and reports false if the context ends first.

@@ -162,7 +162,7 @@ func (ws *Watches) newWatch(p *protocol.WatchParams) (*watch, error) {
 		id:    p.WatchID,
 		path:  path,
 		in:    newInbox(),
-		out:   newOutbox(ws.pending),
+		out:   newOutbox(ws.pending, &ws.config.Budget.pending),
 		begun: make(chan struct{}),
 		done:  make(chan struct{}),
 
