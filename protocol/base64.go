@@ -24,12 +24,21 @@ func AppendBase64(dst, data []byte) []byte {
 
 // decodeBase64 returns what the base64 text stands for.
 func decodeBase64(text []byte) ([]byte, error) {
-	data := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	return decodeBase64Into(makeBytes, text)
+}
+
+// makeBytes is the memory that there is for anybody.
+func makeBytes(size int) []byte { return make([]byte, size) }
+
+// decodeBase64Into is decodeBase64 with the memory that room returns.
+func decodeBase64Into(room func(size int) []byte, text []byte) ([]byte, error) {
+	data := room(base64.StdEncoding.DecodedLen(len(text)))
 	n, err := fastbase64.StdEncoding.Decode(data, text)
-	// Decoders skip line breaks, and stray bits can only be at the end.
-	_, strayErr := base64.StdEncoding.Strict().Decode(make([]byte, 3), text[max(0, len(text)-4):])
-	if err != nil || strayErr != nil || len(text)%4 != 0 ||
-		bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0 {
+	// Padding and stray bits can only be at the end. Decoders skip line breaks, so
+	// that less comes out than the length of the text tells.
+	last := text[max(0, len(text)-4):]
+	_, strayErr := base64.StdEncoding.Strict().Decode(make([]byte, 3), last)
+	if err != nil || strayErr != nil || len(text)%4 != 0 || n != len(data)-bytes.Count(last, []byte("=")) {
 		return nil, base64Fault(text)
 	}
 	return data[:n], nil

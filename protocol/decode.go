@@ -15,12 +15,17 @@ import (
 //
 // The error is an [*Error] with [CodeInvalidParams] that names the first fault
 // in the order of the text; what an object lacks counts as a fault at its end.
-func Decode[T any](raw []byte) (T, error) {
+func Decode[T any](raw []byte) (T, error) { return DecodeUsing[T](raw, makeBytes) }
+
+// DecodeUsing is [Decode] for those that have memory to use again: room is called
+// at most once, for that of a long [Bytes] member, and returns so many bytes,
+// whatever they are.
+func DecodeUsing[T any](raw []byte, room func(size int) []byte) (T, error) {
 	var v T
 	if len(raw) == 0 {
 		raw = []byte("null")
 	}
-	if decodeLong(raw, reflect.ValueOf(&v).Elem()) {
+	if decodeLong(raw, reflect.ValueOf(&v).Elem(), room) {
 		return v, nil
 	}
 	v = *new(T) // decodeLong may have left something

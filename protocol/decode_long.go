@@ -23,7 +23,7 @@ var placeholder = sync.OnceValue(func() []byte {
 // decodeLong decodes a struct of which one [Bytes] member is long, as blocks of
 // files are, in a fraction of the time. It reports false for all else, in
 // particular for whatever has a fault; v has no meaning then.
-func decodeLong(raw []byte, v reflect.Value) bool {
+func decodeLong(raw []byte, v reflect.Value, room func(size int) []byte) bool {
 	if len(raw) < longtext.Least || v.Kind() != reflect.Struct {
 		return false
 	}
@@ -40,7 +40,7 @@ func decodeLong(raw []byte, v reflect.Value) bool {
 	if member == nil {
 		return false
 	}
-	data, err := decodeBase64(raw[begin:end])
+	data, err := decodeBase64Into(room, raw[begin:end])
 	*member = data
 	return err == nil
 }

@@ -39,7 +39,7 @@ func TestDecodeLong(t *testing.T) {
 	} {
 		text := []byte(strings.ReplaceAll(test.text, "@", long))
 		var fast WriteBlockParams
-		if ok := decodeLong(text, reflect.ValueOf(&fast).Elem()); ok != test.ok {
+		if ok := decodeLong(text, reflect.ValueOf(&fast).Elem(), makeBytes); ok != test.ok {
 			t.Errorf("%s: decoded so: %v", test.text, ok)
 		}
 		got, err := Decode[WriteBlockParams](text)
@@ -64,7 +64,7 @@ func TestDecodeLongPointer(t *testing.T) {
 	data := bytes.Repeat([]byte("long "), longtext.Least)
 	text := fmt.Appendf(nil, `{"method":"POST","url":"http://x","requestId":"r","bodyBase64":"%s"}`, AppendBase64(nil, data))
 	var p HTTPRequestParams
-	if !decodeLong(text, reflect.ValueOf(&p).Elem()) || p.BodyBase64 == nil || !bytes.Equal(*p.BodyBase64, data) || p.RequestID != "r" {
+	if !decodeLong(text, reflect.ValueOf(&p).Elem(), makeBytes) || p.BodyBase64 == nil || !bytes.Equal(*p.BodyBase64, data) || p.RequestID != "r" {
 		t.Errorf("got %.100v", p)
 	}
 }
@@ -75,12 +75,39 @@ func TestDecodeLongFile(t *testing.T) {
 	data := bytes.Repeat([]byte("long "), longtext.Least)
 	text := fmt.Appendf(nil, `{"path":"file:///f","dataBase64":"%s"}`, AppendBase64(nil, data))
 	var p WriteFileParams
-	if !decodeLong(text, reflect.ValueOf(&p).Elem()) || !bytes.Equal(p.DataBase64.Bytes, data) || p.DataBase64.Fault != nil {
+	if !decodeLong(text, reflect.ValueOf(&p).Elem(), makeBytes) || !bytes.Equal(p.DataBase64.Bytes, data) || p.DataBase64.Fault != nil {
 		t.Errorf("got %.100v", p)
 	}
 	text = bytes.Replace(text, []byte(`"}`), []byte(`!"}`), 1)
 	if p, err := Decode[WriteFileParams](text); err != nil || p.DataBase64.Fault == nil {
 		t.Errorf("bad base64: fault %v, error %v", p.DataBase64.Fault, err)
+	}
+}
+
+// Memory that is used again is asked for once, and only for what is long.
+func TestDecodeUsing(t *testing.T) {
+	t.Parallel()
+	memory := bytes.Repeat([]byte("x"), 1<<20)
+	var asked []int
+	room := func(size int) []byte {
+		asked = append(asked, size)
+		return memory[:size]
+	}
+	for _, size := range []int{1, 100, longtext.Least, longtext.Least + 1, 1 << 18} {
+		asked = nil
+		want := noise(size)
+		text := fmt.Appendf(nil, `{"handleId":"h","offset":7,"chunk":"%s"}`, AppendBase64(nil, want))
+		p, err := DecodeUsing[WriteBlockParams](text, room)
+		if err != nil || !bytes.Equal(p.Chunk, want) {
+			t.Errorf("%d bytes: got other ones, error %v", size, err)
+		}
+		long := size >= longtext.Least
+		if used := &p.Chunk[0] == &memory[0]; used != long || len(asked) > 1 || (len(asked) == 1) != long {
+			t.Errorf("%d bytes: asked for %d, used: %v", size, asked, used)
+		}
+	}
+	if p, err := DecodeUsing[WriteBlockParams]([]byte(`{"handleId":"h","offset":7,"chunk":"`+strings.Repeat("!", longtext.Least)+`"}`), room); err == nil {
+		t.Errorf("bad base64: got %v", p)
 	}
 }
 

@@ -158,6 +158,7 @@ func TestDecodeFaults(t *testing.T) {
 		{fault[OutputNotification], `{"stream":"x"}`, "unknown variant `x`, expected one of `stdout`, `stderr`, `pty`"},
 		{fault[WriteResult], `{"status":"x"}`, "unknown variant `x`, expected one of `accepted`, `unknownProcess`, `stdinClosed`, `starting`"},
 		{fault[StartResult], `{"sandboxType":"x"}`, "unknown variant `x`, expected one of `none`, `macosSeatbelt`, `linuxSeccomp`, `windowsRestrictedToken`, `windowsMxc`"},
+		{fault[OpenFileParams], `{"mode":"write"}`, "unknown variant `write`, expected `read` or `replace`"},
 		{fault[SendSignalParams], `{"signal":"SIGTERM"}`, "`signal`: unknown variant `SIGTERM`, expected one of `HUP`, `INT`, `QUIT`, `KILL`, `USR1`, `USR2`, `TERM`, `CONT`, `STOP`, `WINCH`"},
 		{fault[StartParams], `{"airlock":{"limits":{"memory":1}}}`, "`limits`: unknown field `memory`, expected one of `memoryBytes`, `cpuSeconds`, `processes`, `openFiles`, `fileBytes`"},
 		{fault[ResizeParams], `{"rows":65536}`, "`rows`: invalid number"},

@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -88,7 +89,7 @@ func FuzzUUID(f *testing.F) {
 }
 
 func FuzzBytes(f *testing.F) {
-	for _, s := range []string{"", "YQ==", "YWI=", "YWJj", "YR==", "YQ=\n", "QUJDREVGR0hJ", "AAAA\nAAA", "====", "*"} {
+	for _, s := range []string{"", "YQ==", "YWI=", "YWJj", "YR==", "YQ=\n", "QUJDREVGR0hJ", "AAAA\nAAA", "AAAA\n\n\n\n", "YQ==\r\n\r\n", "YQ\n\n\n\n==", "====", "*"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -106,48 +107,49 @@ func FuzzDecodeStart(f *testing.F) {
 	f.Add([]byte(startExample))
 	f.Add([]byte(start(`"metadata":{"threadId":"{67e55044-10b1-426f-9247-bb680e5fe0c8}"},"sandbox":{"a":[1e400,"\u0041"]}`)))
 	f.Add([]byte(start(`"envPolicy":{"inherit":"all","ignoreDefaultExcludes":true,"exclude":[],"set":{},"includeOnly":["*"]}`)))
-	f.Fuzz(checkStable[StartParams])
+	f.Fuzz(func(t *testing.T, raw []byte) { checkStable(t, payload[StartParams](), raw) })
 }
 
+// FuzzDecodeAll decodes whatever there is on the wire.
 func FuzzDecodeAll(f *testing.F) {
-	checks := []func(*testing.T, []byte){
-		checkStable[InitializeParams], checkStable[InitializeResult], checkStable[EnvironmentStatus], checkStable[Unit],
-		checkStable[StartParams], checkStable[StartResult], checkStable[ReadParams], checkStable[ReadResult],
-		checkStable[WriteParams], checkStable[WriteResult], checkStable[SignalParams], checkStable[SignalResult],
-		checkStable[TerminateParams], checkStable[TerminateResult], checkStable[CloseStdinParams],
-		checkStable[OutputNotification], checkStable[ExitedNotification], checkStable[ClosedNotification], checkStable[Error],
+	all := []Payload{payload[Error]()}
+	for _, m := range Contract() {
+		all = append(all, m.Params)
+		if !m.IsNotification() {
+			all = append(all, m.Result)
+		}
 	}
-	for i, raw := range []string{
-		`{"clientName":"c","resumeSessionId":"r"}`,
-		`{"sessionId":"s","environmentInfo":` + environmentInfo + `}`,
-		`{"status":"ready"}`,
-		`{}`,
-		startExample,
-		`{"processId":"p","sandboxType":"none"}`,
-		`{"processId":"p","afterSeq":1,"maxBytes":2,"waitMs":3}`,
-		`{"chunks":[{"seq":1,"stream":"pty","chunk":"YQ=="}],"nextSeq":5,"exited":true,"exitCode":3,"closed":true,"failure":null,"sandboxDenied":false,"airlock":{"firstSeq":1,"droppedBytes":{"pty":1}}}`,
-		`{"processId":"p","chunk":"YQ==","writeId":"w"}`,
-		`{"status":"accepted"}`,
-		`{"processId":"p","signal":"interrupt"}`,
-		`{}`,
-		`{"processId":"p"}`,
-		`{"running":true}`,
-		`{"processId":"p"}`,
-		`{"processId":"p","seq":1,"stream":"stdout","chunk":"YQ=="}`,
-		`{"processId":"p","seq":1,"exitCode":-1,"sandboxDenied":false}`,
-		`{"processId":"p","seq":1}`,
-		`{"code":-32603,"message":"m","data":{"kind":"spawnNotFound"}}`,
-	} {
-		f.Add(uint8(i), []byte(raw))
+	examples := map[reflect.Type][]string{
+		reflect.TypeFor[InitializeParams]():  {`{"clientName":"c","resumeSessionId":"r"}`},
+		reflect.TypeFor[InitializeResult]():  {`{"sessionId":"s","environmentInfo":` + environmentInfo + `}`},
+		reflect.TypeFor[StartParams]():       {startExample},
+		reflect.TypeFor[ReadParams]():        {`{"processId":"p","afterSeq":1,"maxBytes":2,"waitMs":3}`},
+		reflect.TypeFor[ReadResult]():        {`{"chunks":[{"seq":1,"stream":"pty","chunk":"YQ=="}],"nextSeq":5,"exited":true,"exitCode":3,"closed":true,"failure":null,"sandboxDenied":false,"airlock":{"firstSeq":1,"droppedBytes":{"pty":1}}}`},
+		reflect.TypeFor[Error]():             {`{"code":-32603,"message":"m","data":{"kind":"spawnNotFound"}}`},
+		reflect.TypeFor[OpenFileParams]():    {`{"handleId":"h","path":"file:///f","mode":"replace","airlock":{"keep":true}}`},
+		reflect.TypeFor[WriteFileParams]():   {`{"path":"file:///f","dataBase64":"YQ==","followSymlinks":false,"sandbox":{}}`},
+		reflect.TypeFor[WalkResult]():        {`{"entries":[{"path":"file:///f","kind":"file"}],"errors":[{"path":"file:///g","message":"m"}],"truncated":false}`},
+		reflect.TypeFor[HTTPRequestParams](): {`{"method":"GET","url":"http://x","headers":[{"name":"a","value":"b","valueEnvVar":"C"}],"bodyBase64":"YQ==","timeoutMs":1,"redirectPolicy":"stop","requestId":"r","streamResponse":true}`},
+		reflect.TypeFor[SearchParams]():      {`{"path":"file:///f","pattern":"p","include":["*"],"maxMatches":1,"after":"x"}`},
 	}
-	f.Fuzz(func(t *testing.T, i uint8, raw []byte) { checks[int(i)%len(checks)](t, raw) })
+	for i, p := range all {
+		// What has nothing in it shows the names at least.
+		empty, err := Encode(reflect.Zero(p.Type).Interface())
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, raw := range append(examples[p.Type], string(empty)) {
+			f.Add(uint8(i), []byte(raw))
+		}
+	}
+	f.Fuzz(func(t *testing.T, i uint8, raw []byte) { checkStable(t, all[int(i)%len(all)], raw) })
 }
 
 // checkStable checks that raw is refused with a short error of the right kind,
-// or that it is a T which stays the same when encoded and decoded.
-func checkStable[T any](t *testing.T, raw []byte) {
+// or that it is a payload which stays the same when encoded and decoded.
+func checkStable(t *testing.T, p Payload, raw []byte) {
 	original := bytes.Clone(raw)
-	v, err := Decode[T](raw)
+	v, err := p.Decode(raw)
 	if !bytes.Equal(raw, original) {
 		t.Fatalf("%q has been changed", original)
 	}
@@ -157,11 +159,14 @@ func checkStable[T any](t *testing.T, raw []byte) {
 		}
 		return
 	}
+	if file, ok := v.(WriteFileParams); ok && file.DataBase64.Fault != nil {
+		return // which is not told again
+	}
 	encoded, err := Encode(v)
 	if err != nil {
 		t.Fatalf("%q: %v", raw, err)
 	}
-	again, err := Decode[T](encoded)
+	again, err := p.Decode(encoded)
 	if err != nil {
 		t.Fatalf("%q: %q: %v", raw, encoded, err)
 	}

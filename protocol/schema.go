@@ -246,7 +246,7 @@ func (s *schema) decodeStruct(dec *jsontext.Decoder, v reflect.Value) error {
 func (s *schema) names() string {
 	names := make([]string, len(s.fields))
 	for i, f := range s.fields {
-		names[i] = "`" + f.name + "`"
+		names[i] = f.name
 	}
-	return "one of " + strings.Join(names, ", ")
+	return oneOf(names)
 }

@@ -73,11 +73,19 @@ func decodeVariant(dec *jsontext.Decoder, v reflect.Value) error {
 			return nil
 		}
 	}
-	expected := "`" + strings.Join(known, "`, `") + "`"
-	if len(known) > 1 {
-		expected = "one of " + expected
+	return fmt.Errorf("unknown variant `%s`, expected %s", shorten(string(text), maxQuoted), oneOf(known))
+}
+
+// oneOf lists what there may be.
+func oneOf(names []string) string {
+	quoted := "`" + strings.Join(names, "`, `") + "`"
+	switch len(names) {
+	case 1:
+		return quoted
+	case 2:
+		return "`" + names[0] + "` or `" + names[1] + "`"
 	}
-	return fmt.Errorf("unknown variant `%s`, expected %s", shorten(string(text), maxQuoted), expected)
+	return "one of " + quoted
 }
 
 func decodeString(dec *jsontext.Decoder, v reflect.Value) error {

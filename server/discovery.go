@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"slices"
 
 	"github.com/airlock-exec/airlock/internal/rpc"
@@ -9,23 +8,15 @@ import (
 )
 
 func (c *connection) environmentConfigRead(_ rpc.Request, params *protocol.EnvironmentConfigReadParams) rpc.Reply {
-	return discovery(c.server.discoverer.ReadConfig, params)
+	return look(c, c.server.discoverer.ReadConfig, params)
 }
 
 func (c *connection) discoverRoots(_ rpc.Request, params *protocol.DiscoverRootsParams) rpc.Reply {
-	return discovery(c.server.discoverer.Roots, params)
+	return look(c, c.server.discoverer.Roots, params)
 }
 
 func (c *connection) discoverCapabilities(_ rpc.Request, params *protocol.DiscoverCapabilitiesParams) rpc.Reply {
-	return discovery(c.server.discoverer.Installed, params)
-}
-
-// discovery answers with what is found, which takes as long as the disk does.
-func discovery[P, R any](find func(context.Context, *P) (*R, error), params *P) rpc.Reply {
-	return rpc.Reply{Wait: func(ctx context.Context) rpc.Reply {
-		result, err := find(ctx, params)
-		return rpc.Reply{Result: result, Err: err}
-	}}
+	return look(c, c.server.discoverer.Installed, params)
 }
 
 // capabilityOf returns the capability of the dialect that can be switched off, and a

@@ -15,6 +15,7 @@ import (
 	"github.com/airlock-exec/airlock/internal/files/watch"
 	"github.com/airlock-exec/airlock/internal/rpc"
 	"github.com/airlock-exec/airlock/internal/session"
+	"github.com/airlock-exec/airlock/internal/spare"
 	"github.com/airlock-exec/airlock/internal/transport"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -71,7 +72,7 @@ var methods = sync.OnceValue(func() map[string]method {
 // the gate is passed, as the dialect has it.
 func handle[P any](handler func(c *connection, r rpc.Request, params *P) rpc.Reply) func(*connection, string, rpc.Request) rpc.Reply {
 	return func(c *connection, family string, r rpc.Request) rpc.Reply {
-		params, err := protocol.Decode[P](r.Params)
+		params, err := protocol.DecodeUsing[P](r.Params, c.blocks.TakeSized)
 		if err == nil && family != "" {
 			err = c.gate(family)
 		}
@@ -124,9 +125,11 @@ type connection struct {
 	from       role
 	pace       pace // of what an operator observes
 	files      *files.Files
+	blocks     spare.Buffers // of what has been written to files
 	watches    *watch.Watches
 	http       *fetch.Connection
-	handshake  atomic.Int32 // a handshake
+	looks      chan struct{} // a place for each request that looks at files for long
+	handshake  atomic.Int32  // a handshake
 	attachment atomic.Pointer[session.Attachment]
 }
 
@@ -188,4 +191,5 @@ func (c *connection) Gone() {
 	c.http.Close()
 	c.watches.Close()
 	c.files.Close()
+	c.blocks.Close()
 }

@@ -15,33 +15,6 @@ import (
 	"github.com/airlock-exec/airlock/protocol"
 )
 
-// listen returns a client of a server on a real socket.
-func listen(t *testing.T, s *Server) func() *wire {
-	t.Helper()
-	l, err := s.Listen(ListenConfig{URL: "ws://127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- l.Serve() }()
-	t.Cleanup(func() {
-		l.Close()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	return func() *wire { return newWire(t, dialURL(t, l.URL())) }
-}
-
-// wantRefused checks that a request fails, and how.
-func (w *wire) wantRefused(method, params string, code int, text string) {
-	w.Helper()
-	m := w.call(method, params)
-	if m.Error == nil || m.Error.Code != code || !strings.Contains(m.Error.Message, text) {
-		w.Errorf("%s %s: got %s, want %d, %q", method, params, m.text, code, text)
-	}
-}
-
 func TestStdinInStart(t *testing.T) {
 	t.Parallel()
 	w := listen(t, newServer(t, Config{}))().open("")

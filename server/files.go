@@ -7,6 +7,7 @@ import (
 	"github.com/airlock-exec/airlock/internal/files/fault"
 	"github.com/airlock-exec/airlock/internal/files/search"
 	"github.com/airlock-exec/airlock/internal/files/watch"
+	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/internal/rpc"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -21,29 +22,45 @@ func file[P, R any](do func(*files.Files, context.Context, *P) (R, error)) func(
 	})
 }
 
-// fileAppended is the same for what appends its result to the answer.
+// written makes a method of one that writes data, whose memory is used again if
+// there is much of it.
+func written[P, R any](do func(*files.Files, context.Context, *P) (R, error), data func(*P) protocol.Bytes) func(*connection, string, rpc.Request) rpc.Reply {
+	return handle(func(c *connection, _ rpc.Request, params *P) rpc.Reply {
+		return rpc.Reply{Wait: func(ctx context.Context) rpc.Reply {
+			result, err := do(c.files, ctx, params)
+			if data := data(params); len(data) > limits.ChunkBytes {
+				c.blocks.Keep(data)
+			}
+			return fileReply(result, err)
+		}}
+	})
+}
+
+// fileAppended is the same as file for what appends its result to the answer.
 func fileAppended[P any](do func(*files.Files, context.Context, []byte, *P) ([]byte, error)) func(*connection, string, rpc.Request) rpc.Reply {
 	return handle(func(c *connection, _ rpc.Request, params *P) rpc.Reply {
 		return rpc.Reply{Wait: func(ctx context.Context) rpc.Reply {
-			return rpc.Reply{Result: rpc.AppendFunc(func(dst []byte) ([]byte, error) {
-				appended, err := do(c.files, ctx, dst, params)
-				if err != nil {
-					return dst, fault.Wire(err)
-				}
-				return appended, nil
+			return rpc.Reply{Result: appended(func(dst []byte) ([]byte, error) {
+				return do(c.files, ctx, dst, params)
 			})}
 		}}
 	})
 }
 
-// parkedFile makes a method of what can take long without holding anything: it
-// holds up no other request.
-func parkedFile[P, R any](do func(context.Context, *P) (R, error)) func(*connection, string, rpc.Request) rpc.Reply {
-	return handle(func(_ *connection, _ rpc.Request, params *P) rpc.Reply {
-		return rpc.Reply{Parked: true, Wait: func(ctx context.Context) rpc.Reply {
-			return fileReply(do(ctx, params))
-		}}
-	})
+// appended makes a result of what appends itself to the answer.
+func appended(do func(dst []byte) ([]byte, error)) rpc.AppendFunc {
+	return func(dst []byte) ([]byte, error) {
+		out, err := do(dst)
+		if err != nil {
+			return dst, fault.Wire(err)
+		}
+		return out, nil
+	}
+}
+
+// looked makes a method of what only looks at files.
+func looked[P, R any](do func(context.Context, *P) (R, error)) func(*connection, string, rpc.Request) rpc.Reply {
+	return handle(func(c *connection, _ rpc.Request, params *P) rpc.Reply { return look(c, do, params) })
 }
 
 // watched makes a method of what begins a watch: the watch tells nothing before
@@ -78,6 +95,21 @@ func (c *connection) openFile(_ rpc.Request, params *protocol.OpenFileParams) rp
 	}}
 }
 
+// readFile reads a whole file, which is held until the answer has been written if
+// that is large.
+func (c *connection) readFile(_ rpc.Request, params *protocol.ReadFileParams) rpc.Reply {
+	return rpc.Reply{Wait: func(ctx context.Context) rpc.Reply {
+		reading, err := c.files.ReadFile(ctx, params)
+		if err != nil {
+			return rpc.Reply{Err: fault.Wire(err)}
+		}
+		return rpc.Reply{
+			Result: appended(func(dst []byte) ([]byte, error) { return reading.Append(ctx, dst) }),
+			Sent:   reading.Close,
+		}
+	}}
+}
+
 func (c *connection) unwatch(_ rpc.Request, params *protocol.UnwatchParams) rpc.Reply {
 	return rpc.Reply{Wait: func(ctx context.Context) rpc.Reply {
 		return fileReply(c.watches.Unwatch(ctx, params))
@@ -89,11 +121,11 @@ func fileMethods() map[string]method {
 	const family = "filesystem"
 	const ordinary = rpc.LaneOrdinary
 	return map[string]method{
-		protocol.MethodReadFile:        {family: family, lane: ordinary, begin: fileAppended((*files.Files).AppendReadFile)},
-		protocol.MethodWriteFile:       {family: family, lane: ordinary, begin: file((*files.Files).WriteFile)},
+		protocol.MethodReadFile:        {family: family, lane: ordinary, begin: handle((*connection).readFile)},
+		protocol.MethodWriteFile:       {family: family, lane: ordinary, begin: written((*files.Files).WriteFile, func(p *protocol.WriteFileParams) protocol.Bytes { return p.DataBase64.Bytes })},
 		protocol.MethodOpenFile:        {family: family, lane: ordinary, begin: handle((*connection).openFile)},
 		protocol.MethodReadBlock:       {family: family, lane: ordinary, begin: fileAppended((*files.Files).AppendReadBlock)},
-		protocol.MethodWriteBlock:      {family: family, lane: ordinary, begin: file((*files.Files).WriteBlock)},
+		protocol.MethodWriteBlock:      {family: family, lane: ordinary, begin: written((*files.Files).WriteBlock, func(p *protocol.WriteBlockParams) protocol.Bytes { return p.Chunk })},
 		protocol.MethodCloseFile:       {family: family, lane: rpc.LaneControl, begin: file((*files.Files).CloseFile)},
 		protocol.MethodCreateDirectory: {family: family, lane: ordinary, begin: file((*files.Files).CreateDirectory)},
 		protocol.MethodGetMetadata:     {family: family, lane: ordinary, begin: file((*files.Files).GetMetadata)},
@@ -106,8 +138,8 @@ func fileMethods() map[string]method {
 
 		protocol.MethodRename:    {family: family, lane: ordinary, begin: file((*files.Files).Rename), feature: protocol.FeatureFSRename},
 		protocol.MethodChmod:     {family: family, lane: ordinary, begin: file((*files.Files).Chmod), feature: protocol.FeatureFSChmod},
-		protocol.MethodReadRange: {family: family, lane: ordinary, begin: parkedFile(search.ReadRange), feature: protocol.FeatureFSReadRange},
-		protocol.MethodSearch:    {family: family, lane: ordinary, begin: parkedFile(search.Search), feature: protocol.FeatureFSSearch},
+		protocol.MethodReadRange: {family: family, lane: ordinary, begin: looked(search.ReadRange), feature: protocol.FeatureFSReadRange},
+		protocol.MethodSearch:    {family: family, lane: ordinary, begin: looked(search.Search), feature: protocol.FeatureFSSearch},
 		protocol.MethodWatch:     {family: family, lane: ordinary, begin: watched(true, (*watch.Watches).Watch), feature: protocol.FeatureFSWatch},
 		protocol.MethodUnwatch:   {family: family, lane: ordinary, begin: handle((*connection).unwatch), feature: protocol.FeatureFSWatch},
 	}

@@ -325,7 +325,7 @@ func (s *Server) serve(ctx context.Context, t transport.Conn, from role) error {
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
 
-	c := &connection{server: s, from: from}
+	c := &connection{server: s, from: from, looks: make(chan struct{}, limits.Looks)}
 	c.rpc = rpc.New(t, c, rpc.Config{
 		Concurrency:  s.config.ConcurrentRequests,
 		Calls:        limits.CallsInFlight,

@@ -62,6 +62,24 @@ func dial(t *testing.T, s *Server) *wire {
 	return newWire(t, conn)
 }
 
+// listen returns a client of a server on a real socket.
+func listen(t *testing.T, s *Server) func() *wire {
+	t.Helper()
+	l, err := s.Listen(ListenConfig{URL: "ws://127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- l.Serve() }()
+	t.Cleanup(func() {
+		l.Close()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return func() *wire { return newWire(t, dialURL(t, l.URL())) }
+}
+
 // dialURL connects over a socket.
 func dialURL(t *testing.T, url string) transport.Conn {
 	t.Helper()
@@ -159,6 +177,15 @@ func (w *wire) want(method, params, answer string) {
 	}
 	if text != answer {
 		w.Errorf("%s %s\n got %s\nwant %s", method, params, text, answer)
+	}
+}
+
+// wantRefused checks that a request fails, and how.
+func (w *wire) wantRefused(method, params string, code int, text string) {
+	w.Helper()
+	m := w.call(method, params)
+	if m.Error == nil || m.Error.Code != code || !strings.Contains(m.Error.Message, text) {
+		w.Errorf("%s %s: got %s, want %d, %q", method, params, m.text, code, text)
 	}
 }
 

@@ -25,8 +25,9 @@ const (
 	// slows the sender.
 	QueuedRequests = 1024
 	// QueuedRequestBytes bounds their size in the same way; one message of
-	// MessageBytes always fits.
-	QueuedRequestBytes = 8 << 20
+	// MessageBytes always fits. It is one block of a file besides the one that is
+	// at work and the one that is read: more would make nothing faster.
+	QueuedRequestBytes = 2 << 20
 	// ParkedRequests bounds the requests of a connection that wait without
 	// holding up others (long polls, writes to a full standard input). At the
 	// bound the next one waits in its lane.
@@ -38,6 +39,10 @@ const (
 	// ParkedAnswers is how many of those that have waited make their answers
 	// at the same time, each of which can be as large as what is retained.
 	ParkedAnswers = 4
+	// Looks bounds the requests of a connection that look at files for long (a
+	// search, a part of a file, discovery) and those answers that have not been
+	// queued: each may hold a thread for good, and an answer of megabytes.
+	Looks = 4
 	// OutgoingBytes is how much may wait to be written to a connection before
 	// whoever produces it has to wait. A client that reads slowly sets the
 	// pace of its processes by it.
@@ -174,8 +179,10 @@ const (
 	Globs     = 256
 	GlobBytes = 1 << 10
 	// SpeltGlobs bounds them once more when their braces have been spelt out, as
-	// a few braces have a great many combinations.
-	SpeltGlobs = 1024
+	// a few braces have a great many combinations, and SpeltGlobBytes all those
+	// together: to match one path may take that much times its length.
+	SpeltGlobs     = 1024
+	SpeltGlobBytes = 32 << 10
 	// SearchTime is how long a page of a search may take; a larger tree takes
 	// several pages, so that no request is at work for long.
 	SearchTime = 2 * time.Second
@@ -202,20 +209,21 @@ const (
 	// memory by each worker. SearchLineSteps makes it less for a large
 	// expression, as the search of a line can't be broken off.
 	SearchLineBytes = 2 << 20
-	SearchLineSteps = 1 << 29
+	SearchLineSteps = 1 << 27
 	// SearchEntries bounds the entries of a directory, which are held to be
 	// sorted. One that has more is not searched, and the answer says so.
 	SearchEntries = 1 << 18
 	// SearchAhead is how many files a search may be ahead of its page, and
 	// SearchHeldBytes how much may have been found in them until no more are
-	// begun. SearchDirsAhead is how many neighbours of a directory are read in
-	// advance.
+	// begun. SearchDirsAhead is how many entries that are wanted are known in
+	// advance, so that directories among them can be read.
 	SearchAhead     = 256
 	SearchHeldBytes = 4 << 20
 	SearchDirsAhead = 8
-	// IgnoreFileBytes bounds a .gitignore or the like: each line costs time for
-	// each file.
-	IgnoreFileBytes = 512 << 10
+	// IgnoreBytes bounds what is read of .gitignore and the like for a directory,
+	// there and above it: each line costs time for each path, and memory. What is
+	// beyond is not followed, and the answer says so.
+	IgnoreBytes = 256 << 10
 	// ReadRangeBytes bounds a part of a file in one answer, as that of a block.
 	ReadRangeBytes = 1 << 20
 )
@@ -233,6 +241,11 @@ const (
 	OpenFiles = 8192
 	// WholeFileBytes bounds a file that is read whole.
 	WholeFileBytes = 512 << 20
+	// LargeReadBytes bounds the answers with whole files that are larger than a
+	// frame, of all connections together, as long as they are in memory: one with
+	// the largest file fits. Others wait for LargeReadWait, and are then refused.
+	// Airlock's own.
+	LargeReadBytes = 768 << 20
 	// WalkDepth, WalkDirectories, WalkEntries and WalkBytes bound a walk: how far
 	// down it goes, how many directories it looks into, how many entries it looks
 	// at, and the size of its result.
@@ -240,9 +253,9 @@ const (
 	WalkDirectories = 10_000
 	WalkEntries     = 50_000
 	WalkBytes       = 4 << 20
-	// ListedEntries bounds a list of one directory. With names as they mostly are
-	// the answer is then as large as some clients take, 16 MiB. Airlock's own.
-	ListedEntries = 1 << 18
+	// ListedEntries bounds a list of one directory: an entry takes four JSON values,
+	// and the answer must stay within JSONValues. The dialect's value.
+	ListedEntries = 50_000
 	// PathBytes bounds a path where its symbolic links are not followed. Elsewhere
 	// the system has the same bound.
 	PathBytes = 4096
@@ -331,7 +344,8 @@ const (
 	// within MessageBytes. What has no room is left out, with a warning.
 	DiscoveryAnswerBytes = 48 << 20
 	// DiscoveryRequests bounds the requests of all connections that make such
-	// answers at the same time; others wait.
+	// answers, or read configuration, at the same time; others wait, see
+	// TurnPatience.
 	DiscoveryRequests = 4
 	// InstalledPlugins bounds the plugins of the Codex home that are told, and
 	// InstalledNames the names in a folder that are looked at for them.
@@ -363,6 +377,10 @@ const (
 	// WatchPendingBytes bounds the changes that wait for a client that is slow: at
 	// the bound they are dropped, and it is told to rescan.
 	WatchPendingBytes = 2 << 20
+	// WatchPendingTotalBytes bounds the same for all watches together, as clients
+	// can have many. WatchPendingFree of each do not count for it.
+	WatchPendingTotalBytes = 64 << 20
+	WatchPendingFree       = 64 << 10
 	// WatchChanges bounds the changes in one notification, whose paths may have
 	// 12 KiB each: some clients take 16 MiB.
 	WatchChanges = 1000
@@ -374,8 +392,43 @@ const (
 	MissingDirectories = 1024
 )
 
+// What a client holds of what its executor sends, beside the output of processes.
+const (
+	// BlockBytes is how much of a file a client has in one message: small enough for
+	// what one end does with a block to fit its cache, and the next block to be on
+	// its way meanwhile. BlocksAhead is how many it asks for before they are needed,
+	// or sends before they are confirmed.
+	BlockBytes  = 256 << 10
+	BlocksAhead = 16
+	// WholeFrameBytes is up to where a client has a file travel as a whole, in
+	// base64: a frame of the dialect may have 16 MiB.
+	WholeFrameBytes = 8 << 20
+	// HTTPRequestBytes bounds the body of a request, for the same reason.
+	HTTPRequestBytes = 11 << 20
+	// HTTPWholeBytes bounds the body of an answer that is returned whole; a larger
+	// one is an error.
+	HTTPWholeBytes = 64 << 20
+	// HTTPUnreadBytes bounds what waits to be read of a body, and
+	// HTTPUnreadTotalBytes what does of all. At the bound the connection is not read
+	// from, and so all else of it is delayed.
+	HTTPUnreadBytes      = 16 << 20
+	HTTPUnreadTotalBytes = 64 << 20
+	// PendingChanges bounds the changes that a watcher has not been asked for. More
+	// are dropped, and it tells to rescan.
+	PendingChanges = 4096
+	// WalkStats is how many entries of a directory that is too large for a walk a
+	// client asks about at the same time.
+	WalkStats = 32
+)
+
 // Times.
 const (
+	// HTTPBodyPatience is how long a body that is not read may delay all else of a
+	// client's connection. Then it is given up.
+	HTTPBodyPatience = 5 * time.Second
+	// HandleCloseTimeout is how long a client waits for the answer to the closing of
+	// a file or a watch, on which nothing depends.
+	HandleCloseTimeout = 5 * time.Second
 	// SessionTTL is how long a detached session is kept. Clients try to come
 	// back for 45 s.
 	SessionTTL = 80 * time.Second
@@ -411,8 +464,14 @@ const (
 	// WatchWindow is how long changes of files are gathered before they are told:
 	// what a program does at one go is then one notification.
 	WatchWindow = 50 * time.Millisecond
+	// TurnPatience is how long one waits for its turn among the searches, or among
+	// discoveries, until one of those is taken to be held up for good.
+	TurnPatience = 10 * time.Second
 	// MissingDelay is the same for a path that was missing. The dialect's value.
 	MissingDelay = 40 * time.Millisecond
+	// LargeReadWait is how long the answer with a large file waits for room. Its
+	// connection does nothing else meanwhile if it does one thing at a time.
+	LargeReadWait = 30 * time.Second
 	// HandshakeTimeout bounds the HTTP request that opens a WebSocket.
 	HandshakeTimeout = 10 * time.Second
 	// PauseTimeout is how long nothing may be read from a connection because its

@@ -5,7 +5,8 @@ package longtext
 
 import (
 	"bytes"
-	"encoding/binary"
+
+	"github.com/segmentio/asm/ascii"
 )
 
 const (
@@ -42,53 +43,27 @@ func Find(text []byte) (begin, end int, found bool) {
 	return 0, 0, false
 }
 
-// endOf returns where the string ends whose content begins there.
+// endOf returns where the string ends whose content begins there: at the first
+// quote with no backslash before it, or an even number of them.
 func endOf(text []byte, begin int) (end int, found bool) {
-	for {
-		quote := bytes.IndexByte(text[begin:], '"')
+	for end = begin; ; end++ {
+		quote := bytes.IndexByte(text[end:], '"')
 		if quote < 0 {
 			return 0, false
 		}
-		escape := bytes.IndexByte(text[begin:begin+quote], '\\')
-		if escape < 0 {
-			return begin + quote, true
-		}
-		if begin += escape + 2; begin > len(text) {
-			return 0, false
+		end += quote
+		before := text[begin:end]
+		if (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 0 {
+			return end, true
 		}
 	}
 }
+
+// plain tells whether text is printable ASCII without backslashes.
+func plain(text []byte) bool { return bytes.IndexByte(text, '\\') < 0 && ascii.ValidPrint(text) }
 
 // isName tells whether a string is a member's name by what follows it.
 func isName(behind []byte) bool {
 	behind = bytes.TrimLeft(behind, " \t\r\n")
 	return len(behind) > 0 && behind[0] == ':'
-}
-
-// plain tells whether text is printable ASCII without backslashes.
-func plain(text []byte) bool {
-	var bad uint64
-	for ; len(text) >= 32; text = text[32:] {
-		bad |= unplain(text[0:8]) | unplain(text[8:16]) | unplain(text[16:24]) | unplain(text[24:32])
-	}
-	for _, c := range text {
-		if c < 0x20 || c >= 0x80 || c == '\\' {
-			return false
-		}
-	}
-	return bad&highBits == 0
-}
-
-const (
-	lowBits  = 0x0101010101010101
-	highBits = 0x80 * lowBits
-)
-
-// unplain has some of highBits if one of eight bytes is not plain: the
-// subtractions carry into the highest bit of a byte that is less than a blank, or
-// that is a backslash.
-func unplain(text []byte) uint64 {
-	word := binary.NativeEndian.Uint64(text)
-	other := word ^ '\\'*lowBits
-	return word | (word-' '*lowBits)&^word | (other-lowBits)&^other
 }

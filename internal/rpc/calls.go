@@ -16,6 +16,10 @@ import (
 // their answers already.
 var ErrTooManyCalls = errors.New("too many calls in flight on this connection")
 
+// ErrBadAnswer means that the peer has answered what can't be taken in: it holds
+// more than a message may, say.
+var ErrBadAnswer = errors.New("the answer can't be taken in")
+
 // calls are our requests that the peer has not answered yet.
 type calls struct {
 	most int // in flight
@@ -87,6 +91,13 @@ func (c *calls) answer(m Message) bool {
 	return false
 }
 
+// refuse lets the call fail whose answer is not a message. It reports false if
+// there is none.
+func (c *calls) refuse(data []byte, fault error) bool {
+	id, ok := answerID(data)
+	return ok && c.answer(Message{ID: id, fault: fault})
+}
+
 // close makes every call that waits, and every later one, fail with err.
 func (c *calls) close(err error) {
 	c.mu.Lock()
@@ -104,7 +115,8 @@ func (c *calls) close(err error) {
 // Call sends a request to the peer and returns the result of its answer. An
 // error that the peer answered is a [*protocol.Error]. When ctx ends first the
 // call fails with its cause, and a late answer is ignored. A call fails with
-// [ErrTooManyCalls] when too many are in flight.
+// [ErrTooManyCalls] when too many are in flight, and with [ErrBadAnswer] when its
+// answer is no message within the bounds.
 func (c *Conn) Call(ctx context.Context, method string, params any) (jsontext.Value, error) {
 	encoded, err := protocol.Encode(params)
 	if err != nil {
@@ -115,7 +127,8 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (jsontext.Va
 		return nil, fmt.Errorf("calling %s: %w", method, err)
 	}
 	defer c.calls.giveUp(id)
-	err = c.out.add(ctx, appendRequest(c.out.buffer(), numberID(id), method, encoded), true)
+	// A write of ours would not end with ctx.
+	err = c.out.add(ctx, appendRequest(c.out.buffer(), numberID(id), method, encoded), soon)
 	if err != nil {
 		return nil, fmt.Errorf("calling %s: %w", method, err)
 	}
@@ -124,6 +137,8 @@ func (c *Conn) Call(ctx context.Context, method string, params any) (jsontext.Va
 		switch {
 		case !ok:
 			return nil, fmt.Errorf("calling %s: %w", method, c.calls.closed)
+		case m.fault != nil:
+			return nil, fmt.Errorf("calling %s: %w: %w", method, ErrBadAnswer, m.fault)
 		case m.Error != nil:
 			return nil, m.Error
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -46,8 +47,8 @@ type Reply struct {
 	// Err, if set, goes in its place.
 	Result any
 	Err    error
-	// Sent, if set, is called once after the answer has been queued, or when
-	// it can't be queued any more.
+	// Sent, if set, is called once after the answer has been queued or, if it is
+	// larger than limits.FrameBytes, written; or when it can't be queued any more.
 	Sent func()
 	// Wait, if set, is called for the outcome, and the fields above are unused.
 	// What it returns may have one again.
@@ -85,6 +86,9 @@ type Config struct {
 	Concurrency int
 	// Calls bounds our own requests in flight.
 	Calls int
+	// Strict ends the connection with [ErrUnreadable] over what is no message,
+	// in place of answering that with an error.
+	Strict bool
 	// DrainTimeout bounds how long what is under way is still answered when
 	// the peer has stopped sending, or has broken the rules.
 	DrainTimeout time.Duration
@@ -129,13 +133,13 @@ func New(t transport.Conn, h Handler, config Config) *Conn {
 // be a whole notification. It waits while the queue is full, and fails when the
 // connection is over. [Conn.Flush] must follow when there is no more to queue.
 func (c *Conn) Notify(build func(dst []byte) []byte) error {
-	return c.out.add(context.Background(), build(c.out.buffer()), false)
+	return c.out.add(context.Background(), build(c.out.buffer()), later)
 }
 
 // NotifyLarge is Notify for a message of hundreds of kilobytes, whose memory is
 // kept for the next one.
 func (c *Conn) NotifyLarge(build func(dst []byte) []byte) error {
-	return c.out.add(context.Background(), build(c.out.largeBuffer()), false)
+	return c.out.add(context.Background(), build(c.out.largeBuffer()), later)
 }
 
 // Flush has everything written that has been queued.
@@ -234,6 +238,15 @@ func (c *Conn) receive(ctx context.Context, lanes *lanes, data []byte) error {
 		return c.handler.Notification(ctx, m.Method, m.Params)
 	}
 
+	if err != nil {
+		switch {
+		case c.calls.refuse(data, err):
+			return nil
+		case c.config.Strict:
+			return fmt.Errorf("%w: %w", ErrUnreadable, err)
+		}
+	}
+
 	waiting := item{size: len(data)}
 	lane := LaneNone
 	if err != nil {
@@ -242,9 +255,7 @@ func (c *Conn) receive(ctx context.Context, lanes *lanes, data []byte) error {
 			"failed to parse %s: %v", c.transport.Origin(), err)
 	} else {
 		waiting.id = m.ID
-		waiting.request = Request{
-			Method: m.Method, Params: c.copyParams(m.Params), Trace: m.Trace, Hurry: c.hurry,
-		}
+		waiting.request = Request{Method: m.Method, Params: m.Params, Trace: m.Trace, Hurry: c.hurry}
 		lane = c.handler.Lane(m.Method)
 	}
 	if c.handler.Handshaking(m.Method) || lane == LaneNone && c.config.Concurrency > 1 {
@@ -255,33 +266,26 @@ func (c *Conn) receive(ctx context.Context, lanes *lanes, data []byte) error {
 	return nil
 }
 
+// ErrUnreadable ends a connection whose peer has sent what is no message.
+var ErrUnreadable = errors.New("a message makes no sense")
+
 // errPaused ends a connection that has sent more than can be taken.
 var errPaused = errors.New("the requests sent can't be taken, as what they ask for does not get on")
 
 // wait puts a request into a lane. While there is no room nothing is read, also
 // not that the peer is gone, which therefore must not last.
 func (c *Conn) wait(l *lane, waiting item) {
-	if l.tryAdd(waiting) {
-		return
+	if !l.hasRoom(waiting.size) {
+		paused := time.AfterFunc(limits.PauseTimeout, func() { c.Close(errPaused) })
+		defer paused.Stop()
+		l.awaitRoom(waiting.size)
 	}
-	paused := time.AfterFunc(limits.PauseTimeout, func() { c.Close(errPaused) })
-	defer paused.Stop()
+	// The transport is going to overwrite them.
+	waiting.request.Params = c.copyParams(waiting.request.Params)
 	l.add(waiting)
 }
 
-// begin begins what waited.
-func (c *Conn) begin(ctx context.Context, waiting item) Reply {
-	if waiting.err != nil {
-		return Reply{Err: waiting.err}
-	}
-	reply := c.handler.Begin(ctx, waiting.request)
-	if cap(waiting.request.Params) > pooledBytes {
-		c.params.Keep(waiting.request.Params)
-	}
-	return reply
-}
-
-// copyParams copies what the transport is going to overwrite.
+// copyParams copies parameters for as long as their request waits.
 func (c *Conn) copyParams(params jsontext.Value) jsontext.Value {
 	if len(params) <= pooledBytes {
 		return bytes.Clone(params)
@@ -289,16 +293,36 @@ func (c *Conn) copyParams(params jsontext.Value) jsontext.Value {
 	return append(c.params.Take(), params...)
 }
 
-// finish waits for the outcome of a request, if there is none yet, and sends
-// the answer.
+// beginWaiting begins what waited, whose parameters are no longer needed then.
+func (c *Conn) beginWaiting(ctx context.Context, waiting item) Reply {
+	reply := c.begin(ctx, waiting)
+	if cap(waiting.request.Params) > pooledBytes {
+		c.params.Keep(waiting.request.Params)
+	}
+	return reply
+}
+
+func (c *Conn) begin(ctx context.Context, asked item) Reply {
+	if asked.err != nil {
+		return Reply{Err: asked.err}
+	}
+	return c.handler.Begin(ctx, asked.request)
+}
+
+// finish waits for the outcome of a request and sends the answer.
 func (c *Conn) finish(ctx context.Context, id ID, reply Reply) {
+	c.answer(id, outcome(ctx, reply), now)
+}
+
+// outcome waits for the outcome of a request, if there is none yet.
+func outcome(ctx context.Context, reply Reply) Reply {
 	for reply.Wait != nil {
 		reply = reply.Wait(ctx)
 	}
-	c.answer(id, reply)
+	return reply
 }
 
-func (c *Conn) answer(id ID, reply Reply) {
+func (c *Conn) answer(id ID, reply Reply, when urgency) {
 	if reply.Sent != nil {
 		defer reply.Sent()
 	}
@@ -307,5 +331,5 @@ func (c *Conn) answer(id ID, reply Reply) {
 		buffer = c.out.largeBuffer
 	}
 	// A queue that is over answers nobody: the connection ends by itself.
-	_ = c.out.add(context.Background(), appendAnswer(buffer(), id, reply), true)
+	_ = c.out.add(context.Background(), appendAnswer(buffer(), id, reply), when)
 }

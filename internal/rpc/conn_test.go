@@ -320,6 +320,26 @@ func TestPipelining(t *testing.T) {
 	}
 }
 
+// TestAnswersGather: while more requests wait, their answers are not written one by
+// one; and no answer waits for the next one.
+func TestAnswersGather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 1).serve()
+		r.send(request(1, "slow"), request(2, "echo"), request(3, "echo"), request(4, "slow"), request(5, "echo"))
+		synctest.Wait()
+		r.h.release <- struct{}{}
+		synctest.Wait() // nothing is taken, and so the first write has no end
+		if got, want := strings.Join(r.h.begun, " "), "slow1 echo2 echo3 slow4"; got != want {
+			t.Errorf("begun are %s, want %s", got, want)
+		}
+		r.want(result(1), result(2), result(3))
+		r.silence()
+		r.h.release <- struct{}{}
+		r.want(result(4), result(5))
+		r.end()
+	})
+}
+
 // TestReadingStops: a client that reads no answers can't make requests pile up.
 func TestReadingStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

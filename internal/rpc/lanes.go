@@ -59,7 +59,7 @@ func (c *Conn) work(ctx context.Context, all *lanes, l *lane) {
 			continue // nobody is there to be answered
 		}
 		l.places <- struct{}{}
-		id, reply := next.id, c.begin(ctx, next)
+		id, reply := next.id, c.beginWaiting(ctx, next)
 		switch {
 		case reply.Wait != nil && reply.Parked && c.parked.enter(next.size):
 			<-l.places
@@ -72,7 +72,8 @@ func (c *Conn) work(ctx context.Context, all *lanes, l *lane) {
 			c.finish(ctx, id, reply.Full())
 			<-l.places
 		case reply.Wait == nil || cap(l.places) == 1:
-			c.finish(ctx, id, reply)
+			reply = outcome(ctx, reply)
+			c.answer(id, reply, l.urgency())
 			<-l.places
 		default:
 			all.workers.Go(func() {
@@ -135,36 +136,34 @@ func newLane(concurrency int) *lane {
 	return l
 }
 
-// tryAdd puts a request at the end, if there is room for it.
-func (l *lane) tryAdd(i item) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !l.hasRoom(i.size) {
-		return false
-	}
-	l.addLocked(i)
-	return true
-}
-
-// add puts a request at the end, once there is room for it.
+// add puts a request at the end, for which there is room: only one goroutine adds.
 func (l *lane) add(i item) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.hasRoom(i.size) {
-		l.change.Wait()
-	}
-	l.addLocked(i)
-}
-
-func (l *lane) hasRoom(size int) bool {
-	return l.ended || len(l.queue) == 0 ||
-		len(l.queue) < limits.QueuedRequests && l.bytes+size <= limits.QueuedRequestBytes
-}
-
-func (l *lane) addLocked(i item) {
 	l.queue = append(l.queue, i)
 	l.bytes += i.size
 	l.change.Broadcast()
+}
+
+// hasRoom tells whether there is room for a request of a size.
+func (l *lane) hasRoom(size int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hasRoomLocked(size)
+}
+
+// awaitRoom waits until there is.
+func (l *lane) awaitRoom(size int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.hasRoomLocked(size) {
+		l.change.Wait()
+	}
+}
+
+func (l *lane) hasRoomLocked(size int) bool {
+	return l.ended || len(l.queue) == 0 ||
+		len(l.queue) < limits.QueuedRequests && l.bytes+size <= limits.QueuedRequestBytes
 }
 
 // next takes the request at the head. It reports false when there will be none.
@@ -183,6 +182,17 @@ func (l *lane) next() (item, bool) {
 	l.bytes -= head.size
 	l.change.Broadcast()
 	return head, true
+}
+
+// urgency is that of an answer: while requests wait, there is better to do than to
+// write each by itself.
+func (l *lane) urgency() urgency {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) > 0 {
+		return soon
+	}
+	return now
 }
 
 // finish lets next report the end once the queue is empty.

@@ -53,6 +53,8 @@ type Message struct {
 	Error  *protocol.Error
 	// Trace is the W3C trace context of a request, if it came with one.
 	Trace Trace
+
+	fault error // why an answer can't be taken in
 }
 
 // Trace is a W3C trace context, as far as a peer has sent it.
@@ -173,6 +175,34 @@ func atEnd(dec *jsontext.Decoder, data []byte) error {
 	default:
 		return fmt.Errorf("trailing characters at %s", position(data, int(dec.InputOffset())-1))
 	}
+}
+
+// answerID returns which call is answered by what can't be parsed, as far as that
+// can be seen.
+func answerID(data []byte) (id ID, ok bool) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(data))
+	if dec.PeekKind() != '{' {
+		return ID{}, false
+	}
+	for _, err := dec.ReadToken(); err == nil && dec.PeekKind() != '}'; {
+		var name jsontext.Token
+		if name, err = dec.ReadToken(); err != nil {
+			break
+		}
+		switch name.String() {
+		case "method":
+			return ID{}, false
+		case "id":
+			var value jsontext.Value
+			if value, err = dec.ReadValue(); err == nil {
+				id = ID{string(value)}
+			}
+		default:
+			err = dec.SkipValue()
+		}
+	}
+	_, ok = id.number()
+	return id, ok
 }
 
 // syntaxError words a decoder's error as the dialect does.

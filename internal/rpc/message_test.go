@@ -212,11 +212,15 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := Parse(data)
+		answered, isAnswer := answerID(data)
 		if err != nil {
 			if err.Error() == "" {
 				t.Error("an error without a text")
 			}
 			return
+		}
+		if _, numbered := m.ID.number(); isAnswer != (m.Kind == KindResponse && numbered) || isAnswer && answered != m.ID {
+			t.Errorf("an answer to %v, %v", answered, isAnswer)
 		}
 		if !json.Valid(data) {
 			t.Fatalf("accepted what is not JSON: %q", data)

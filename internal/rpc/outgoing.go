@@ -15,8 +15,9 @@ import (
 // are written in the order in which they were added, as many at once as have
 // gathered while the previous ones were being written.
 //
-// Little that finds nobody writing is written by whoever adds or flushes it: to
-// wake another goroutine for it would cost more than the write.
+// Little that finds nobody writing is written by whoever adds or flushes it, if
+// that one has nothing else to do: to wake another goroutine for it would cost
+// more than the write.
 type outgoing struct {
 	transport transport.Conn
 	limit     int
@@ -75,11 +76,21 @@ func (o *outgoing) recycle(message []byte) {
 	}
 }
 
+// urgency is when a message that is added is written.
+type urgency int
+
+const (
+	later urgency = iota // at the next flush, or when much has gathered
+	soon                 // by somebody else, with what else has been added until then
+	now                  // at once, by whoever adds it if it is little
+)
+
 // add queues a message, once the queue is below its bound and those that came
 // before have had their turn. The message's memory is the queue's from now on. An
-// error means that the connection is over, or ctx. What is added without a flush
-// is written at the next one, or when much has gathered.
-func (o *outgoing) add(ctx context.Context, message []byte, flush bool) error {
+// error means that the connection is over, or ctx. A message that is larger than a
+// frame has been written when add returns: whoever made it goes on counting it as
+// his until then.
+func (o *outgoing) add(ctx context.Context, message []byte, when urgency) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.waiting) > 0 || o.bytes >= o.limit {
@@ -93,10 +104,14 @@ func (o *outgoing) add(ctx context.Context, message []byte, flush bool) error {
 	o.bytes += len(message)
 	o.letIn()
 	switch {
-	case ctx.Done() != nil:
-		o.work.Signal() // a write would not end with ctx
-	case flush || o.bytes > directBytes:
+	case when == soon:
+		o.work.Signal()
+	case when == now || o.bytes > directBytes:
 		o.flushLocked()
+	}
+	if len(message) > limits.FrameBytes {
+		o.waitForRoom(ctx)
+		o.letIn() // it does not use it
 	}
 	return o.err
 }

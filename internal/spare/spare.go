@@ -36,6 +36,19 @@ func (b *Buffers) Take() []byte {
 	return buffer[:0]
 }
 
+// TakeSized returns so many bytes, whatever they are: those of a buffer that is
+// hardly larger, or new ones. They are the caller's.
+func (b *Buffers) TakeSized(size int) []byte {
+	buffer := b.Take()
+	if size <= cap(buffer) && cap(buffer) <= 2*size {
+		return buffer[:size]
+	}
+	if buffer != nil {
+		b.Keep(buffer)
+	}
+	return make([]byte, size)
+}
+
 // Keep takes over a buffer that is not used any more, with what it was used for.
 // The smallest one is dropped if there are too many, and so is one that is too
 // large.

@@ -37,6 +37,35 @@ func TestLargestAreKept(t *testing.T) {
 	}
 }
 
+func TestTakeSized(t *testing.T) {
+	t.Parallel()
+	var b Buffers
+	defer b.Close()
+	for _, test := range []struct {
+		kept, size int
+		same       bool
+	}{
+		{0, 100, false},
+		{99, 100, false},
+		{100, 100, true},
+		{200, 100, true},
+		{201, 100, false},
+	} {
+		var kept []byte
+		if test.kept > 0 {
+			kept = sized(test.kept)
+			b.Keep(kept)
+		}
+		got := b.TakeSized(test.size)
+		if len(got) != test.size || (kept != nil && &got[0] == &kept[0]) != test.same {
+			t.Errorf("%d bytes where %d are kept: got %d", test.size, test.kept, len(got))
+		}
+		if left := b.Take() != nil; left != (kept != nil && !test.same) {
+			t.Errorf("%d bytes where %d are kept: kept any more: %v", test.size, test.kept, left)
+		}
+	}
+}
+
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	var b Buffers

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,6 +139,31 @@ func TestSilentPeerIsDroppedDuringWrite(t *testing.T) {
 		}
 		if took := time.Since(begun); took != testSilence {
 			t.Errorf("dropped after %v", took)
+		}
+	})
+}
+
+// A peer that takes a large batch slowly is not silent: it has not been asked, as the
+// pings are behind the batch. When they have come it must answer.
+func TestSlowPeerIsNotDroppedDuringWrite(t *testing.T) {
+	inBubble(t, keepaliveConfig, func(t *testing.T, client *rawClient, conn Conn) {
+		failed := read(conn)
+		batch := slices.Repeat([][]byte{make([]byte, directBytes)}, 30)
+		written := make(chan error, 1)
+		go func() { written <- conn.Write(batch) }()
+		for i := range batch {
+			time.Sleep(testSilence / 8)
+			if _, payload, err := client.receive(); err != nil || len(payload) != directBytes {
+				t.Fatalf("message %d has %d bytes, error %v", i, len(payload), err)
+			}
+		}
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+		begun := time.Now()
+		go discard(client)
+		if err := <-failed; err != ErrPingTimeout || time.Since(begun) > 2*testSilence {
+			t.Errorf("%v after %v", err, time.Since(begun))
 		}
 	})
 }

@@ -52,6 +52,7 @@ type wsConn struct {
 
 	control     controlQueue
 	controlDone chan struct{} // closed when serveControl has returned
+	behind      atomic.Uint64 // net.progress, and 1, while control frames wait for a batch
 	watch       *time.Timer   // runs checkSilence
 	probing     atomic.Bool   // a Probe is under way
 

@@ -118,8 +118,10 @@ func (c *wsConn) serveControl() {
 }
 
 func (c *wsConn) writeControl() error {
+	c.behind.Store(c.net.progress() + 1)
 	c.writing <- struct{}{}
 	defer func() { <-c.writing }()
+	c.behind.Store(0)
 	frames := c.control.take()
 	if c.broken || c.ended() || len(frames) == 0 {
 		return nil
@@ -131,7 +133,7 @@ func (c *wsConn) writeControl() error {
 
 // checkSilence ends the connection if nothing has been received for the timeout,
 // or else comes back when that can be the case at the earliest. While nobody
-// reads, silence says nothing about the peer.
+// reads, silence says nothing about the peer; nor while it takes a large batch.
 //
 // It runs on a timer, not in serveControl, because a peer that is gone does not
 // read either.
@@ -139,16 +141,26 @@ func (c *wsConn) checkSilence() {
 	next := c.alive.timeout
 	if since := c.reading.Load(); since != 0 {
 		silent := c.net.clock() - time.Duration(max(since, c.net.heard.Load()))
-		if silent >= c.alive.timeout {
+		switch {
+		case silent < c.alive.timeout:
+			next -= silent
+		case !c.takesBatch():
 			c.end(ErrPingTimeout, 0)
 			return
 		}
-		next -= silent
 	}
 	c.watch.Reset(next)
 	if c.ended() { // end may have stopped the timer just before
 		c.watch.Stop()
 	}
+}
+
+// takesBatch tells whether the peer has gone on taking a batch, since the last look,
+// that our pings are behind of: it can't answer what it has not got.
+func (c *wsConn) takesBatch() bool {
+	before := c.behind.Load()
+	now := c.net.progress() + 1
+	return before != 0 && before != now && c.behind.CompareAndSwap(before, now)
 }
 
 // Probe implements [Conn].

@@ -43,6 +43,7 @@ var layers = []layer{
 		job:  "judges any exec-server by its answers",
 		only: []string{}, // a fault of ours must not hide in code that both ends share
 	},
+	{path: "internal/transfer", job: "moves files between here and an executor's host"},
 	{
 		path: "client",
 		job:  "the public Go client",
@@ -126,6 +127,7 @@ var layers = []layer{
 	},
 	{path: "internal/telemetry", job: "traces and metrics", only: []string{}},
 	{path: "internal/longtext", job: "the long string in a JSON text", only: []string{}},
+	{path: "internal/turns", job: "lets a few do something at the same time", only: []string{}},
 	{path: "internal/spare", job: "large buffers between two uses", only: []string{"internal/limits"}},
 	{path: "internal/limits", job: "every bound, with its reason", only: []string{}},
 }

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -83,3 +84,49 @@ func TestLargeAnswer(t *testing.T) {
 }
 
 func fileURI(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
+
+// TestBlocksTakeLittleMemory: a file of any size is written and read by blocks in
+// the memory of a few of them, also if the client sends some ahead.
+func TestBlocksTakeLittleMemory(t *testing.T) {
+	const blocks, window, most = 512, 4, 16 << 10 // KiB
+	path := filepath.Join(t.TempDir(), "f")
+	chunk := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("0123456789abcdef"), limits.FileBlockBytes/16))
+	for mode, request := range map[string]string{
+		"replace": `{"id":%d,"method":"fs/writeBlock","params":{"handleId":"h","offset":%d,"chunk":"` + chunk + `"}}`,
+		"read":    `{"id":%d,"method":"fs/readBlock","params":{"handleId":"h","offset":%d,"len":1048576}}`,
+	} {
+		if err := os.WriteFile(path, make([]byte, limits.FileBlockBytes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d := serve(t)
+		w := dialWire(t, d.url)
+		w.call("fs/open", fmt.Sprintf(`{"handleId":"h","path":%q,"mode":%q}`, fileURI(path), mode))
+		before := d.status(t, "VmRSS")
+		places, sent := make(chan struct{}, window), make(chan error, 1)
+		go func() {
+			for i := range blocks {
+				places <- struct{}{}
+				if err := w.conn.Write([][]byte{fmt.Appendf(nil, request, i, 0)}); err != nil {
+					sent <- err
+					return
+				}
+			}
+			sent <- nil
+		}()
+		for i := range blocks {
+			text, err := w.conn.Read()
+			if err != nil || !bytes.HasPrefix(text, fmt.Appendf(nil, `{"id":%d,"result":`, i)) {
+				t.Fatalf("answer %d is %.100s (%v)", i, text, err)
+			}
+			<-places
+		}
+		if err := <-sent; err != nil {
+			t.Fatal(err)
+		}
+		grown := d.status(t, "VmHWM") - before
+		t.Logf("%s: the daemon has grown by %d KiB from %d", mode, grown, before)
+		if grown > most {
+			t.Errorf("%s: the daemon has grown by %d KiB, at most %d are allowed", mode, grown, most)
+		}
+	}
+}
