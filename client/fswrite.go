@@ -24,6 +24,9 @@ import (
 // [protocol.FeatureFSOpenKeep], writing goes on over the next one, provided that
 // the file is no shorter than it was; if it is, the error wraps [ErrFileChanged].
 // With others the error wraps [ErrWriteInterrupted], and what has been written stays.
+//
+// Blocks may be written out of order: what is in the file behind [FileWriter.Confirmed]
+// may have holes, so that the length of a file does not tell how far it came.
 type FileWriter struct {
 	path protocol.PathURI
 	// put writes up to a block. It ends by itself. start runs it beside.

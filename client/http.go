@@ -13,7 +13,7 @@ import (
 
 // Errors to branch on, of HTTP.
 var (
-	// ErrBodyUnread: much of a body was waiting to be read, and has been given up.
+	// ErrBodyUnread: a body has been given up, as much of it was waiting to be read.
 	ErrBodyUnread = errors.New("the body of the answer has been given up, as it was not read while more of it came")
 )
 
@@ -28,11 +28,11 @@ var (
 //
 // They are streamed. Up to 16 MiB of a body wait here to be read, and 64 MiB of all.
 // The dialect has no way to hold back one body alone: when there is more, nothing is
-// read from the connection until there is room. If there is none within 5 seconds, a
-// body is given up, and reading it fails with [ErrBodyUnread]: that which is too
-// large, or of which nothing has been taken for longest. So a large body must be
-// read without waiting for anything else from the executor, and one that is not read
-// delays everything else by 5 seconds at most.
+// read from the connection until there is room. A body that is in the way is given up
+// if nothing is taken of it for 5 seconds, or too little for the next part of it (up to
+// 1 MiB) in 30 seconds; reading it then fails with [ErrBodyUnread]. So a large body must
+// be read without waiting for anything else from the executor, and one that is not
+// read delays everything else by 5 seconds at most.
 //
 // Nor is there a way to end a request early. A body that is closed, or whose context
 // ends, is dropped as it comes; the deadline of a context is told to the executor.

@@ -99,7 +99,7 @@ func TestBodyUnread(t *testing.T) {
 			t.Errorf("with as much as may wait: answered after %v, error %v", time.Since(began), err)
 		}
 		f.part(limits.HTTPUnreadBytes>>20+1, part, false, nil)
-		if _, err := e.Status(t.Context()); err != nil || time.Since(began) != limits.HTTPBodyPatience {
+		if _, err := e.Status(t.Context()); err != nil || time.Since(began) != limits.HTTPUnreadTime {
 			t.Errorf("with more: answered after %v, error %v", time.Since(began), err)
 		}
 		if n, err := io.Copy(io.Discard, body); n != 0 || !errors.Is(err, ErrBodyUnread) {
@@ -122,8 +122,8 @@ func TestBodiesUnread(t *testing.T) {
 		givenUp       int
 	}{
 		"as much as may be": {4, limits.HTTPUnreadTotalBytes/4 - len("read")/4, "", 0, 0},
-		"each too large":    {3, limits.HTTPUnreadBytes, "x", limits.HTTPBodyPatience, 3},
-		"too large in all":  {8, some, "x", limits.HTTPBodyPatience, 1},
+		"each too large":    {3, limits.HTTPUnreadBytes, "x", limits.HTTPUnreadTime, 3},
+		"too large in all":  {8, some, "x", limits.HTTPUnreadTime, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -225,8 +225,8 @@ func TestBodyCutWhileHeld(t *testing.T) {
 	})
 }
 
-// TestBodyReadSlowly: a body is not given up if there is room for the next part of it
-// in time.
+// TestBodyReadSlowly: a body of which something is taken is not given up, if there is
+// room for the next part of it in time.
 func TestBodyReadSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t, pacing...)
@@ -241,9 +241,9 @@ func TestBodyReadSlowly(t *testing.T) {
 			f.part(parts+1, "", true, nil)
 		}()
 		total := 0
-		buf := make([]byte, 1<<20)
+		buf := make([]byte, 1<<18)
 		for {
-			time.Sleep(limits.HTTPBodyPatience - 1)
+			time.Sleep(limits.HTTPUnreadTime - 1)
 			n, err := body.Read(buf)
 			total += n
 			if err == io.EOF {
@@ -255,6 +255,35 @@ func TestBodyReadSlowly(t *testing.T) {
 		}
 		if total != parts<<20 {
 			t.Errorf("%d bytes", total)
+		}
+	})
+}
+
+// TestBodyReadTooSlowly: what is taken of a body now and then must make room.
+func TestBodyReadTooSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t, pacing...)
+		e := open(t, f, Options{})
+		body := get(t, e)
+		e.streams.arrive(t.Context(), &protocol.HTTPBodyDeltaNotification{
+			RequestID: f.files.newest(), Seq: 1, DeltaBase64: make([]byte, limits.HTTPUnreadBytes),
+		})
+		f.part(2, strings.Repeat("x", 100), false, nil)
+		failed := make(chan error)
+		go func() {
+			var err error
+			for err == nil {
+				time.Sleep(time.Second)
+				_, err = body.Read(make([]byte, 1))
+			}
+			failed <- err
+		}()
+		began := time.Now()
+		if _, err := e.Status(t.Context()); err != nil || time.Since(began) != limits.HTTPHoldTime {
+			t.Errorf("answered after %v, error %v", time.Since(began), err)
+		}
+		if err := <-failed; !errors.Is(err, ErrBodyUnread) {
+			t.Errorf("got %v", err)
 		}
 	})
 }

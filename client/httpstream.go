@@ -172,41 +172,41 @@ func (s *streams) arrive(ctx context.Context, n *protocol.HTTPBodyDeltaNotificat
 	}
 }
 
-// hold waits until there is room for what has come of a stream. After a while it
-// makes some.
+// hold waits until there is room for what has come of a stream. If that takes too long
+// it makes some.
 func (s *streams) hold(ctx context.Context, last *stream) {
-	waiting, cancel := context.WithTimeoutCause(ctx, limits.HTTPBodyPatience, ErrBodyUnread)
-	defer cancel()
+	end := time.Now().Add(limits.HTTPHoldTime)
 	for last.err == nil && (last.bytes > limits.HTTPUnreadBytes || s.bytes > limits.HTTPUnreadTotalBytes) {
-		idle := last
+		unread := last
 		if last.bytes <= limits.HTTPUnreadBytes {
-			idle = s.longestIdle()
+			unread = s.largest()
 		}
-		var err error
-		if time.Since(idle.since) >= limits.HTTPBodyPatience {
-			err = ErrBodyUnread
-		} else {
-			err = s.room.await(waiting, &s.mu)
+		until := unread.since.Add(limits.HTTPUnreadTime)
+		if end.Before(until) {
+			until = end
 		}
-		switch {
-		case errors.Is(err, ErrBodyUnread):
-			idle.drop(bodyError(err))
-		case err != nil:
+		if !time.Now().Before(until) {
+			unread.drop(bodyError(ErrBodyUnread))
+			continue
+		}
+		waiting, cancel := context.WithDeadline(ctx, until)
+		_ = s.room.await(waiting, &s.mu)
+		cancel()
+		if ctx.Err() != nil {
 			return // the connection ends
 		}
 	}
 }
 
-// longestIdle returns the stream of which nothing has been taken for longest, of
-// those in which something waits.
-func (s *streams) longestIdle() *stream {
-	var longest *stream
+// largest returns the stream in which most waits.
+func (s *streams) largest() *stream {
+	var largest *stream
 	for _, each := range s.byID {
-		if each.bytes > 0 && (longest == nil || each.since.Before(longest.since)) {
-			longest = each
+		if largest == nil || each.bytes > largest.bytes {
+			largest = each
 		}
 	}
-	return longest
+	return largest
 }
 
 // cut ends the streams of a connection that is over.

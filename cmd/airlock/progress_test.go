@@ -17,25 +17,31 @@ func TestProgress(t *testing.T) {
 		var out bytes.Buffer
 		p := &progress{w: &out, began: time.Now(), stop: make(chan struct{}), done: make(chan struct{})}
 		go p.run()
+		// taken returns what has come since, which p.mu guards.
+		taken := func() string {
+			synctest.Wait()
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			defer out.Reset()
+			return out.String()
+		}
 		p.expect(100)
 		p.add(50)
 		time.Sleep(progressDelay - 1)
-		synctest.Wait()
-		if out.Len() > 0 {
-			t.Errorf("shown at once: %q", out.String())
+		if got := taken(); got != "" {
+			t.Errorf("shown at once: %q", got)
 		}
 		time.Sleep(progressInterval)
-		synctest.Wait()
-		if got := out.String(); !strings.HasPrefix(got, "\r 50%  50B of 100B, ") {
+		if got := taken(); !strings.HasPrefix(got, "\r 50%  50B of 100B, ") {
 			t.Errorf("shown: %q", got)
 		}
-		out.Reset()
-		if _, err := p.Write([]byte("told\n")); err != nil || out.String() != erase+"told\n" {
-			t.Errorf("told: %q, %v", out.String(), err)
+		_, err := p.Write([]byte("told\n"))
+		if got := taken(); err != nil || got != erase+"told\n" {
+			t.Errorf("told: %q, %v", got, err)
 		}
 		time.Sleep(progressInterval)
 		p.end()
-		if got := out.String(); !strings.HasSuffix(got, erase) {
+		if got := taken(); !strings.HasSuffix(got, erase) {
 			t.Errorf("in the end: %q", got)
 		}
 	})

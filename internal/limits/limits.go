@@ -423,9 +423,12 @@ const (
 
 // Times.
 const (
-	// HTTPBodyPatience is how long a body that is not read may delay all else of a
-	// client's connection. Then it is given up.
-	HTTPBodyPatience = 5 * time.Second
+	// HTTPUnreadTime is how long nothing may be taken of a body that delays all else
+	// of a client's connection, and HTTPHoldTime how long one part of it may do so,
+	// although something is taken: not so long that the connection is taken for
+	// dead. Then it is given up.
+	HTTPUnreadTime = 5 * time.Second
+	HTTPHoldTime   = 30 * time.Second
 	// HandleCloseTimeout is how long a client waits for the answer to the closing of
 	// a file or a watch, on which nothing depends.
 	HandleCloseTimeout = 5 * time.Second
