@@ -8,19 +8,21 @@ import (
 	"github.com/airlock-exec/airlock/protocol"
 )
 
-// features are names of extensions of the protocol, with commas between.
+// features are names of extensions of the protocol, or of what of the dialect can be
+// switched off, with commas between.
 type features string
 
-// allFeatures stands for every one.
+// allFeatures stands for every extension.
 const allFeatures = "all"
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (f *features) UnmarshalText(text []byte) error {
 	*f = features(text)
+	known := append(protocol.Features(), protocol.CapabilityEnvironmentConfigRead, protocol.CapabilityDiscoveryV2)
 	for _, name := range f.names() {
-		if !slices.Contains(protocol.Features(), name) {
+		if !slices.Contains(known, name) {
 			return fmt.Errorf("there is no %q: expected %s, or %s, with commas between",
-				name, strings.Join(protocol.Features(), ", "), allFeatures)
+				name, strings.Join(known, ", "), allFeatures)
 		}
 	}
 	return nil

@@ -19,6 +19,7 @@ func TestFeatures(t *testing.T) {
 		{"takeover", []string{"takeover"}},
 		{"processList, processLimits,", []string{"processList", "processLimits"}},
 		{"all", protocol.Features()},
+		{"environmentConfigRead,capabilityDiscoveryV2", []string{"environmentConfigRead", "capabilityDiscoveryV2"}},
 	} {
 		var f features
 		if err := f.UnmarshalText([]byte(test.text)); err != nil || !slices.Equal(f.names(), test.want) {

@@ -53,7 +53,7 @@ type serveCommand struct {
 	HTTPDeny    []string `name:"http-deny" group:"limits" placeholder:"TARGETS" help:"Let no HTTP request of a client reach these targets, with commas between (default none). They are addresses, networks (169.254.0.0/16), host names, and names of which all below are meant (*.internal). May be given more than once."`
 	HTTPMaxBody size     `name:"http-max-body" default:"64MiB" group:"limits" placeholder:"SIZE" help:"Let the body of an answer to an HTTP request have this size, unless it is streamed (default ${default})."`
 
-	Disable features `group:"limits" placeholder:"NAMES" help:"Switch additions to the protocol off, with commas between. They are takeover, processWindow, processCloseStdin, processStdin, processResize, processTimeouts, processLimits, processSignal, processTerminate, processList, fsOpenKeep, fsRename, fsChmod, fsReadRange, fsSearch and fsWatch; all stands for every one."`
+	Disable features `group:"limits" placeholder:"NAMES" help:"Switch additions to the protocol off, with commas between. They are takeover, processWindow, processCloseStdin, processStdin, processResize, processTimeouts, processLimits, processSignal, processTerminate, processList, fsOpenKeep, fsRename, fsChmod, fsReadRange, fsSearch and fsWatch; all stands for every one. What agents look for on this host can be switched off besides: environmentConfigRead and capabilityDiscoveryV2."`
 
 	Config      configFile `group:"config" placeholder:"FILE" complete:"file" help:"Read settings from a TOML file whose keys are the names of these flags. A flag that is given wins over the file."`
 	PrintConfig bool       `group:"config" help:"Print the settings in force as a configuration file and exit. Secrets are not read, let alone printed."`
