@@ -32,7 +32,7 @@ func hostOf(t *testing.T, platform, cwd string) *host {
 func TestRemotePaths(t *testing.T) {
 	t.Parallel()
 	unix := hostOf(t, "linux", "file:///work%20dir")
-	windows := hostOf(t, "windows", "file:///C:/work")
+	windows := hostOf(t, "windows", "file:///C:/here")
 	lost := hostOf(t, "linux", "")
 	for _, test := range []struct {
 		host *host
@@ -56,7 +56,7 @@ func TestRemotePaths(t *testing.T) {
 		{windows, "d:/x", "file:///D:/x"},
 		{windows, `C:\`, "file:///C:"},
 		{windows, `\\server\share\x y`, "file://server/share/x%20y"},
-		{windows, `a\b`, "file:///C:/work/a/b"},
+		{windows, `a\b`, "file:///C:/here/a/b"},
 		{windows, `C:a`, ""},
 		{windows, `\a`, ""},
 		{lost, "/a", "file:///a"},
