@@ -21,12 +21,12 @@ CODEX_DIR     := .cache/codex-$(CODEX_VERSION)
 # The transcripts of the Codex exec-server, if they have been checked out
 # beside this repository.
 CONFORMANCE ?= ../shared/conformance
-SCENARIOS   ?= proc- handshake session transport environment fs- http-
+SCENARIOS   ?= proc- handshake session transport environment fs- http- sandbox-
 
 HELPER := internal/helper/embedded/airlock-helper
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint cross fuzz bench regress codex conformance check clean
+.PHONY: help build test volume lint cross fuzz bench regress codex conformance check clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | \
@@ -49,6 +49,10 @@ test: ## run all tests, with the race detector where there is a C compiler
 			'(on Debian: apt-get install gcc libc6-dev)'; \
 		$(GO) test ./...; \
 	fi
+
+# With the race detector these tests move a part of what they do here.
+volume: ## run the tests of much data at full size, without the race detector
+	$(GO) test -count=1 -run '^TestVolume' ./test/fault
 
 lint: $(GOLANGCI) ## check style, common faults and go.mod
 	$(GOLANGCI) run ./...
@@ -112,7 +116,7 @@ conformance: build ## replay the recorded transcripts against ./airlock
 		node $(CONFORMANCE)/run.mjs --server './airlock serve' --only $$only; \
 	done
 
-check: lint test cross fuzz conformance regress ## all of it, except bench
+check: lint test volume cross fuzz conformance regress ## all of it, except bench
 
 clean: ## remove what has been built
 	rm -rf airlock airlock.exe .cache $(dir $(HELPER))

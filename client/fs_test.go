@@ -286,7 +286,7 @@ func random(size int) []byte {
 // TestFilesOverCuts: files are read and written whole, whatever becomes of the
 // connection.
 func TestFilesOverCuts(t *testing.T) {
-	flaky(t, 50, 1_000_000, func(t *testing.T, e client.Executor, c *cuts) {
+	flaky(t, 20, 1_000_000, func(t *testing.T, e client.Executor, c *cuts) {
 		native, root := folder(t)
 		data := random(3 << 20)
 		path := join(t, root, "f")

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
@@ -22,27 +24,75 @@ const tokenVariable = "AIRLOCK_SPAWN_TEST_TOKEN"
 
 var tokens atomic.Int64
 
-// tagged returns a command that runs a script, and a function that lists who is
-// alive of it.
-func tagged(script string) (cmd *Command, alive func() []string) {
-	token := fmt.Sprintf("%s=%d.%d", tokenVariable, os.Getpid(), tokens.Add(1))
-	cmd = shell(script)
-	cmd.Env = append([]string{token, "HOP=" + hop, "HOPS=300"}, testEnv...)
-	return cmd, func() []string { return carriers(token) }
+// family is a command and all that descends from it.
+type family struct {
+	token string // an entry in the environment of each
+	// life is the read end of a FIFO that each has open for writing. It tells whether
+	// one of them lives also where a look at all processes finds nobody, since each
+	// ends while the look is elsewhere.
+	life int
 }
 
-// carriers lists the processes that have an entry in their environment and are
-// alive.
-func carriers(entry string) []string {
+// tagged returns a command that runs a script, and its family.
+func tagged(t *testing.T, script string) (*Command, *family) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "life")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	life, err := unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(life) })
+	f := &family{token: fmt.Sprintf("%s=%d.%d", tokenVariable, os.Getpid(), tokens.Add(1)), life: life}
+	cmd := shell(`exec 9>"$LIFE"; ` + script)
+	cmd.Env = append([]string{f.token, "LIFE=" + path, "HOP=" + hop, "HOPS=" + strconv.Itoa(hops)}, testEnv...)
+	return cmd, f
+}
+
+// alive tells whether anybody lives who has been there since the command's first
+// line. Of the dead nobody is counted, reaped or not.
+func (f *family) alive(t *testing.T) bool {
+	t.Helper()
+	// Nothing is ever written. The end is what a read finds when nobody could write.
+	n, err := unix.Read(f.life, make([]byte, 1))
+	if n > 0 || err != nil && err != unix.EAGAIN {
+		t.Fatalf("a read of %d bytes: %v", n, err)
+	}
+	return err != nil
+}
+
+// members lists the processes that have the token and are alive. One may be missed
+// that is just being started by one that is about to exit.
+func (f *family) members() []string {
 	var found []string
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range dirs {
-		if bytes.Contains(environment(dir), []byte("\x00"+entry+"\x00")) {
+		if bytes.Contains(environment(dir), []byte("\x00"+f.token+"\x00")) {
 			cmdline, _ := os.ReadFile(dir + "/cmdline")
 			found = append(found, filepath.Base(dir)+" "+strings.ReplaceAll(string(cmdline), "\x00", " "))
 		}
 	}
 	return found
+}
+
+// expectAlive demands that somebody has survived.
+func (f *family) expectAlive(t *testing.T) {
+	t.Helper()
+	if !f.alive(t) {
+		t.Fatal("nothing is left behind")
+	}
+}
+
+// expectNone reports who is alive. One that has been killed before the command's
+// first line is not known by its descriptor, but by its token.
+func (f *family) expectNone(t *testing.T) {
+	t.Helper()
+	alive := f.alive(t)
+	if members := f.members(); alive || len(members) > 0 {
+		t.Errorf("alive: %t, %q", alive, members)
+	}
 }
 
 // environment returns the environment of a process, with a NUL before each
@@ -65,31 +115,13 @@ func environment(dir string) []byte {
 	}
 }
 
-// await waits until somebody is alive, which a look may miss that is just being
-// started by one that is about to exit.
-func await(t *testing.T, alive func() []string) {
-	t.Helper()
-	for began := time.Now(); len(alive()) == 0; {
-		if time.Since(began) > 5*time.Second {
-			t.Fatal("nothing is left behind")
-		}
-	}
-}
-
-// expectNone reports who is alive.
-func expectNone(t *testing.T, alive func() []string) {
-	t.Helper()
-	for range 3 {
-		if left := alive(); len(left) > 0 {
-			t.Errorf("alive: %q", left)
-			return
-		}
-	}
-}
-
 // hop is a script that is never there for long: it starts its successor and
-// exits. It ends by itself before it uses up all process ids.
-const hop = `[ $HOPS -gt 0 ] && HOPS=$((HOPS - 1)) sh -c "$HOP" & exit`
+// exits. It ends with its test, at the latest after so many hops, each of which takes
+// a millisecond: more than any test lasts.
+const (
+	hop  = `[ -p "$LIFE" ] && [ $HOPS -gt 0 ] && HOPS=$((HOPS - 1)) sh -c "$HOP" & exit`
+	hops = 200_000
+)
 
 // escapes are scripts that print "ready" when they have set up processes that
 // try to survive.
@@ -133,9 +165,9 @@ func spawnerFor(t *testing.T, config Config) *Spawner {
 }
 
 // startReady starts a tagged script and waits until it is ready.
-func startReady(t *testing.T, g *Group, script string, tty bool) (p *Process, r *record, alive func() []string) {
+func startReady(t *testing.T, g *Group, script string, tty bool) (p *Process, r *record, f *family) {
 	t.Helper()
-	cmd, alive := tagged(script)
+	cmd, f := tagged(t, script)
 	stream := Stdout
 	if tty {
 		onTerminal(cmd)
@@ -149,7 +181,7 @@ func startReady(t *testing.T, g *Group, script string, tty bool) (p *Process, r 
 		stream = Stderr
 	}
 	r.await(t, stream, "ready")
-	return p, r, alive
+	return p, r, f
 }
 
 // When a process that has been killed is closed, nothing of its tree is alive.
@@ -159,22 +191,22 @@ func TestKillTree(t *testing.T) {
 		s := spawnerFor(t, config)
 		g := s.NewGroup()
 		_, neighbour, untouched := startReady(t, g, "setsid sh -c 'sleep 1000 & echo ready; exec sleep 1000' & wait", false)
-		before := untouched()
+		before := untouched.members()
 		for name, script := range escapes {
 			for _, tty := range []bool{false, true} {
 				t.Run(name+"/tty="+strconv.FormatBool(tty), func(t *testing.T) {
-					p, r, alive := startReady(t, g, script, tty)
+					p, r, f := startReady(t, g, script, tty)
 					began := time.Now()
 					p.Kill()
 					<-r.closed
 					if took := time.Since(began); took > 2*time.Second {
 						t.Errorf("took %v to die", took)
 					}
-					expectNone(t, alive)
+					f.expectNone(t)
 				})
 			}
 		}
-		after := untouched()
+		after := untouched.members()
 		for _, p := range before {
 			pid, _, _ := strings.Cut(p, " ")
 			if !slices.ContainsFunc(after, func(q string) bool { return strings.HasPrefix(q, pid+" ") }) {
@@ -185,7 +217,7 @@ func TestKillTree(t *testing.T) {
 			t.Error(err)
 		}
 		<-neighbour.closed
-		expectNone(t, untouched)
+		untouched.expectNone(t)
 	})
 }
 
@@ -195,17 +227,17 @@ func TestGroupCloseKillsWhatIsLeft(t *testing.T) {
 	eachMeans(t, func(t *testing.T, config Config) {
 		s := spawnerFor(t, config)
 		g, other := s.NewGroup(), s.NewGroup()
-		var lists []func() []string
+		var left []*family
 		for _, script := range []string{
 			"sleep 1000 >/dev/null 2>&1 & echo ready",
 			"setsid sleep 1000 >/dev/null 2>&1 & echo ready",
 			"(setsid sh -c 'sleep 1000 & exit' >/dev/null 2>&1 &); echo ready",
 			"setsid sh -c \"$HOP\" >/dev/null 2>&1 & echo ready",
 		} {
-			_, r, alive := startReady(t, g, script, false)
+			_, r, f := startReady(t, g, script, false)
 			<-r.closed
-			await(t, alive)
-			lists = append(lists, alive)
+			f.expectAlive(t)
+			left = append(left, f)
 		}
 		_, r, untouched := startReady(t, other, "setsid sleep 1000 >/dev/null 2>&1 & echo ready", false)
 		<-r.closed
@@ -217,14 +249,14 @@ func TestGroupCloseKillsWhatIsLeft(t *testing.T) {
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("took %v to close", took)
 		}
-		for _, alive := range lists {
-			expectNone(t, alive)
+		for _, f := range left {
+			f.expectNone(t)
 		}
-		await(t, untouched)
+		untouched.expectAlive(t)
 		if err := g.Start(shell("true"), nil); err == nil {
 			t.Error("a process was started in a closed group")
 		}
 		s.Close()
-		expectNone(t, untouched)
+		untouched.expectNone(t)
 	})
 }

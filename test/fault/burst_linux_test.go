@@ -85,10 +85,10 @@ func TestLargeAnswer(t *testing.T) {
 
 func fileURI(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// TestBlocksTakeLittleMemory: a file of any size is written and read by blocks in
+// TestVolumeBlocksTakeLittleMemory: a file of any size is written and read by blocks in
 // the memory of a few of them, also if the client sends some ahead.
-func TestBlocksTakeLittleMemory(t *testing.T) {
-	const blocks, window, most = 512, 4, 16 << 10 // KiB
+func TestVolumeBlocksTakeLittleMemory(t *testing.T) {
+	const blocks, window, most = 512 / share, 4, 16 << 10 // KiB
 	path := filepath.Join(t.TempDir(), "f")
 	chunk := base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("0123456789abcdef"), limits.FileBlockBytes/16))
 	for mode, request := range map[string]string{

@@ -141,6 +141,10 @@ func (d *daemon) descriptors(t *testing.T) int {
 	return len(entries)
 }
 
+// soon is within two seconds, as promised, on a machine that has nothing else to
+// do. A busy one must not fail the test.
+const soon = 15 * time.Second
+
 // eventually waits until check returns "", looking every now and then, and
 // fails with what it says if that takes too long.
 func eventually(t *testing.T, within time.Duration, check func() string) {

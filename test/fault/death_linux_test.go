@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/airlock-exec/airlock/client"
 	"github.com/airlock-exec/airlock/protocol"
@@ -66,7 +65,7 @@ func marked(t *testing.T, mark string) []int {
 // gone waits until no process has the mark.
 func gone(t *testing.T, mark string) {
 	t.Helper()
-	eventually(t, 2*time.Second, func() string {
+	eventually(t, soon, func() string {
 		if pids := marked(t, mark); len(pids) > 0 {
 			return fmt.Sprintf("processes %v live on", pids)
 		}
@@ -78,7 +77,7 @@ func gone(t *testing.T, mark string) {
 // shows no arguments.
 func alive(t *testing.T, mark string) {
 	t.Helper()
-	eventually(t, time.Second, func() string {
+	eventually(t, soon, func() string {
 		if len(marked(t, mark)) == 0 {
 			return "no process is alive"
 		}
@@ -172,7 +171,7 @@ func tracesOf(t *testing.T, d *daemon, mark string) traces {
 // gone waits until there is nothing left.
 func (tr traces) gone(t *testing.T) {
 	t.Helper()
-	eventually(t, 2*time.Second, func() string {
+	eventually(t, soon, func() string {
 		if slices.Contains(marked(t, "airlock-helper"), tr.warden) {
 			return "the warden lives on"
 		}
@@ -197,7 +196,7 @@ func (tr traces) gone(t *testing.T) {
 func warden(t *testing.T, d *daemon) int {
 	t.Helper()
 	pid := 0
-	eventually(t, 2*time.Second, func() string {
+	eventually(t, soon, func() string {
 		for _, candidate := range marked(t, "airlock-helper") {
 			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", candidate))
 			if err != nil {
@@ -236,7 +235,7 @@ func TestDeath(t *testing.T) {
 		"SIGKILL of the warden, then of the daemon": func(t *testing.T, d *daemon, _ client.Executor, _ []*client.Process) {
 			first := warden(t, d)
 			_ = syscall.Kill(first, syscall.SIGKILL)
-			eventually(t, 2*time.Second, func() string {
+			eventually(t, soon, func() string {
 				if now := warden(t, d); now == first {
 					return "no new warden"
 				}

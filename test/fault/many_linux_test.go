@@ -16,10 +16,10 @@ import (
 	"github.com/airlock-exec/airlock/server"
 )
 
-// TestManySessions: 1,000 sessions with 10 processes each live side by side, and
+// TestVolumeManySessions: 1,000 sessions with 10 processes each live side by side, and
 // nothing is left of them.
-func TestManySessions(t *testing.T) {
-	const sessions, each = 1000, 10
+func TestVolumeManySessions(t *testing.T) {
+	const sessions, each = 1000 / share, 10
 	// One of them stays in each session; more would need more descriptors than
 	// most systems give.
 	const stays = 1
@@ -89,10 +89,10 @@ func TestManySessions(t *testing.T) {
 // keptDescriptors is how many descriptors a daemon keeps for starts to come.
 const keptDescriptors = 200
 
-// TestManyResumes: a session that is cut and resumed 10,000 times has lost
+// TestVolumeManyResumes: a session that is cut and resumed 10,000 times has lost
 // nothing, and nothing is left of its connections.
-func TestManyResumes(t *testing.T) {
-	const times = 10_000
+func TestVolumeManyResumes(t *testing.T) {
+	const times = 10_000 / share
 	s := server.New(server.Config{})
 	defer s.Close()
 	e, err := client.Connect(t.Context(), s, client.Options{ReconnectTimeout: -1})
