@@ -6,6 +6,17 @@ const wardenCommand = "warden"
 // execCommand is the subcommand that executes a program.
 const execCommand = "exec"
 
+// sandboxCommand is the subcommand that executes a program in a confinement.
+const sandboxCommand = "sandbox"
+
+// stageCommand is the subcommand that the helper executes itself with, inside, when
+// there is something to do that only the process can that will be the program's.
+const stageCommand = "stage"
+
+// Sandbox returns how to execute what executes a program in a confinement: see
+// [Command], and [plan.ControlFD].
+func Sandbox() (path string, argv []string, err error) { return Command(sandboxCommand) }
+
 // Exec returns how to execute what executes a program, with package plan: see
 // [Command].
 func Exec() (path string, argv []string, err error) { return Command(execCommand) }

@@ -1,8 +1,9 @@
 // Package helper is the program that works beside the daemon, and how the
-// daemon executes it. It has two jobs. As the warden it waits for the end of the
+// daemon executes it. It has three jobs. As the warden it waits for the end of the
 // daemon, and removes what that leaves behind. And it executes programs for which
 // something is to be done first, in the process that will be theirs: see package
-// plan.
+// plan. And it builds what a program is confined to, executes the program in there,
+// and stays with it as the first process of its namespaces.
 //
 // A release carries the helper as a small binary of its own (cmd/airlock-helper;
 // `make build` embeds it) and executes it from memory. Every other build
@@ -51,22 +52,27 @@ func isHelper(arg0 string) bool {
 	return strings.TrimSuffix(filepath.Base(arg0), ".exe") == Name
 }
 
+// subcommands are what Main runs.
+var subcommands = map[string]func() int{
+	wardenCommand:  runWarden,
+	execCommand:    runExec,
+	sandboxCommand: runSandbox,
+	stageCommand:   runStage,
+}
+
 // Main runs a subcommand of the helper and returns the exit status.
 func Main(args []string) int {
-	switch {
-	case len(args) == 0:
+	if len(args) == 0 {
 		return refuse("a subcommand is missing")
-	case args[0] == wardenCommand && len(args) == 1:
-		return runWarden()
-	case args[0] == wardenCommand:
-		return refuse("warden takes no arguments")
-	case args[0] == execCommand && len(args) == 1:
-		return runExec()
-	case args[0] == execCommand:
-		return refuse("exec takes no arguments")
-	default:
-		return refuse("there is no subcommand " + strconv.Quote(args[0]))
 	}
+	run := subcommands[args[0]]
+	switch {
+	case run == nil:
+		return refuse("there is no subcommand " + strconv.Quote(args[0]))
+	case len(args) > 1:
+		return refuse(args[0] + " takes no arguments")
+	}
+	return run()
 }
 
 // refuse tells whoever has typed a command line that makes no sense.

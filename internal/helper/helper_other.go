@@ -15,3 +15,7 @@ func program() (string, error) { return "", errNoWork }
 func runExec() int { return refuse(errNoWork.Error()) }
 
 func runWarden() int { return refuse(errNoWork.Error()) }
+
+func runSandbox() int { return refuse(errNoWork.Error()) }
+
+func runStage() int { return refuse(errNoWork.Error()) }

@@ -63,6 +63,8 @@ func TestMisuse(t *testing.T) {
 		{[]string{"warden"}, "warden needs a pipe from the daemon"},
 		{[]string{"exec", "/bin/true"}, "exec takes no arguments"},
 		{[]string{"exec"}, "exec needs a plan and a pipe from the daemon"},
+		{[]string{"sandbox"}, "sandbox needs a socket from the daemon"},
+		{[]string{"stage"}, "stage needs a socket from the helper"},
 	} {
 		path, argv, err := Command(test.args...)
 		if runtime.GOOS != "linux" {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/airlock-exec/airlock/internal/helper/ledger"
+	"github.com/airlock-exec/airlock/internal/spawn/point"
 	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
@@ -47,7 +48,22 @@ const spareThreads = 4
 
 func runWarden() int {
 	tree.SpareThreads(spareThreads)
-	return RunWarden(tree.Hold, tree.Sweep)
+	return RunWarden(hold, sweep)
+}
+
+func hold(record string) {
+	if point.Records(record) {
+		point.Hold(record)
+	} else {
+		tree.Hold(record)
+	}
+}
+
+func sweep(record string) error {
+	if point.Records(record) {
+		return point.Sweep(record)
+	}
+	return tree.Sweep(record)
 }
 
 // RunWarden waits for the end of the daemon, calls sweep for what is on the
@@ -66,7 +82,7 @@ func RunWarden(hold func(record string), sweep func(record string) error) int {
 	if unix.PidfdSendSignal(DaemonFD, 0, nil, 0) == unix.EBADF {
 		daemon = -1 // it is none, or the system has none
 	}
-	closeInherited()
+	closeInherited(DaemonFD)
 	// Its memory is the price of every daemon. There is next to nothing on the
 	// heap; by default it would grow to megabytes before it is collected.
 	debug.SetGCPercent(10)
@@ -127,10 +143,20 @@ func follow(daemon int32, to *ledger.Ledger, hold func(record string)) {
 }
 
 // sweepAll calls sweep for each record, the newest first as it may stand within
-// an older one, and again for those that have failed. It tells whether all have
-// succeeded in the end.
+// an older one, but mount points last, as what is below them must not be seen by
+// those that are to be killed; and again for those that have failed. It tells
+// whether all have succeeded in the end.
 func sweepAll(records []string, sweep func(record string) error) bool {
 	slices.Reverse(records)
+	slices.SortStableFunc(records, func(a, b string) int {
+		switch {
+		case point.Records(a) == point.Records(b):
+			return 0
+		case point.Records(b):
+			return -1
+		}
+		return 1
+	})
 	deadline := time.Now().Add(sweepFor)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		records = slices.DeleteFunc(records, func(record string) bool { return sweep(record) == nil })
@@ -141,9 +167,10 @@ func sweepAll(records []string, sweep func(record string) error) bool {
 	}
 }
 
-// closeInherited closes what a careless program has left open across the exec.
+// closeInherited closes what a careless program has left open across the exec,
+// beyond the last descriptor that the helper is meant to have.
 // What this program has opened since is marked close-on-exec, and stays.
-func closeInherited() {
+func closeInherited(last int) {
 	dir, err := unix.Open("/proc/self/fd", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return
@@ -161,7 +188,7 @@ func closeInherited() {
 	}
 	for _, name := range names {
 		fd, err := strconv.Atoi(name)
-		if err != nil || fd <= DaemonFD {
+		if err != nil || fd <= last {
 			continue
 		}
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)

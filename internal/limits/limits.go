@@ -106,6 +106,71 @@ const (
 	TerminatedPIDs = 65_536
 )
 
+// What goes from inside a sandbox to the loopback of the host. Airlock's own.
+const (
+	// RelayConnections bounds the connections of one process, each of which holds
+	// two descriptors of the executor. The next one waits.
+	RelayConnections = 256
+	// RelayConnectionsTotal bounds those of all processes in the same way.
+	RelayConnectionsTotal = 2048
+	// RelayDialTimeout bounds how long the host takes to accept one. It does so at
+	// once, unless its queue is full.
+	RelayDialTimeout = 10 * time.Second
+)
+
+// What a policy of a sandbox may cost. All of it is worked out at each start.
+const (
+	// SandboxEntries bounds the entries of a policy with all roots that they stand
+	// for. More are refused. Airlock's own.
+	SandboxEntries = 4096
+	// SandboxGlobs bounds its patterns, each of which is looked for at each start.
+	// More are refused. Airlock's own.
+	SandboxGlobs = 256
+	// SandboxGlobBytes bounds a pattern. A longer one is refused. Airlock's own.
+	SandboxGlobBytes = 4 << 10
+	// SandboxGlobMatches bounds the files that all patterns below one directory
+	// match, as each is a mount. More are an error: some would stay readable. The
+	// dialect's value.
+	SandboxGlobMatches = 8192
+	// SandboxGlobEntries bounds what is looked at for that. More are an error.
+	// Airlock's own.
+	SandboxGlobEntries = 1_000_000
+	// SandboxGlobDepth bounds how deep directories are looked into. What is below is
+	// an error. Airlock's own.
+	SandboxGlobDepth = 256
+	// SandboxLinks bounds the symbolic links on the way to a path, as Linux does.
+	SandboxLinks = 40
+	// SandboxGitfileBytes bounds how much of a file .git is read, which has one
+	// line. Airlock's own.
+	SandboxGitfileBytes = 16 << 10
+	// SandboxPorts bounds the ports of a managed network, each of which is a socket
+	// inside. More are refused. Airlock's own.
+	SandboxPorts = 64
+	// SandboxResolveTime bounds how long what is on the host is looked at for a policy,
+	// in large trees for patterns above all. What takes longer is refused.
+	// SandboxLookBytes bounds the paths that are remembered meanwhile; others are
+	// looked at again. Airlock's own.
+	SandboxResolveTime = 10 * time.Second
+	SandboxLookBytes   = 16 << 20
+	// SandboxMounts bounds the mounts of one sandbox: making them takes time, and
+	// they take memory of the kernel. More are refused. Airlock's own.
+	SandboxMounts = 16_384
+)
+
+// What is told of a process's sandbox.
+const (
+	// DenialKinds bounds the kinds of things that were denied and that are told at the
+	// exit; others are not. Airlock's own.
+	DenialKinds = 64
+	// DenialTextBytes bounds each text in there, some of which the process has
+	// chosen. What is beyond is cut.
+	DenialTextBytes = 1 << 10
+	// DenialWait is how long the exit of a process that has failed in a sandbox is
+	// held back for what others, which it has left behind, are just saying: it may
+	// be why. The dialect's value.
+	DenialWait = 20 * time.Millisecond
+)
+
 // What one process may hold.
 const (
 	// RetainedBytes is how much of a process's newest output is kept in memory.

@@ -11,11 +11,12 @@ import (
 
 // system is what a Spawner needs of the platform: nothing.
 type system struct {
-	helper func() (path string, argv []string, err error) // not used
+	helper, sandbox func() (path string, argv []string, err error) // not used
 }
 
 func (*system) open()              {}
 func (*system) owned(*tree.Keeper) {}
+func (*system) settle()            {}
 func (*system) close()             {}
 
 // child is the handle on a process.
@@ -108,6 +109,9 @@ const sigKill, sigXCPU, sigXFSZ = 0, 0, 0
 // spentCPU is not known.
 func spentCPU(int) uint64 { return 0 }
 
+// spentByReaped is not known.
+func spentByReaped(int) uint64 { return 0 }
+
 // mechanisms is empty: nothing is enforced.
 func (Limits) mechanisms(*tree.Tree) Mechanisms { return Mechanisms{} }
 
@@ -115,6 +119,9 @@ func (Limits) mechanisms(*tree.Tree) Mechanisms { return Mechanisms{} }
 const hasGroups = false
 
 func (child) signal(sig Signal) (delivered bool, err error) { return false, errNoSignal(sig) }
+
+// send can't send any.
+func (p *Process) send(sig Signal) (delivered bool, err error) { return p.child.signal(sig) }
 
 // kill ends the process; what it has started goes with its tree.
 func (c child) kill() { _ = c.process.Kill() }

@@ -43,6 +43,9 @@ var (
 	errNoProgramTTY  = errors.New("missing program for PTY spawn")
 	errNULInArgs     = errors.New("nul byte found in provided data")
 	errNULInEnv      = errors.New("data provided contains a nul byte")
+	errNoConfining   = errors.New("commands can't be confined on this system")
+	errProgram       = errors.New("a program that is an open file takes a confinement")
+	errSocket        = errors.New("a socket takes the place of a terminal or a standard input, so there can't be one of these")
 )
 
 // check refuses what no system could run, before anything has been opened.
@@ -56,6 +59,12 @@ func check(cmd *Command) error {
 func fault(cmd *Command) error {
 	hasNUL := func(s string) bool { return strings.IndexByte(s, 0) >= 0 }
 	switch {
+	case cmd.Confinement != nil && !canConfine:
+		return errNoConfining
+	case cmd.Program != nil && cmd.Confinement == nil:
+		return errProgram
+	case cmd.Socket != nil && (cmd.TTY != nil || cmd.Stdin):
+		return errSocket
 	case (len(cmd.Argv) == 0 || cmd.Argv[0] == "") && cmd.TTY != nil:
 		return errNoProgramTTY
 	case len(cmd.Argv) == 0 || cmd.Argv[0] == "":

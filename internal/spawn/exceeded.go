@@ -51,5 +51,12 @@ const codeKilled = 128 + 9
 // outOfTime tells whether it was the limit on processor time that has ended the
 // process: at first it gets a signal that it can ignore.
 func (p *Process) outOfTime(end ending) bool {
-	return end.by(sigXCPU) || end.by(sigKill) && !end.gone && spentCPU(p.child.pid) >= p.limits.CPUSeconds
+	if end.by(sigXCPU) || !end.by(sigKill) || end.gone {
+		return end.by(sigXCPU)
+	}
+	spent := spentCPU
+	if p.confined != nil {
+		spent = spentByReaped // the program was a child of the helper
+	}
+	return spent(p.child.pid) >= p.limits.CPUSeconds
 }

@@ -55,8 +55,17 @@ var errGroupClosed = errors.New("processes can no longer be started here: their 
 
 // Start starts a process and returns when its program has been executed. Before
 // anything is reported it calls adopt, once, for whom to report to. An error is
-// an *[Error]; then adopt has not been called.
+// an *[Error]; then adopt has not been called. That the set-up of a confinement has
+// failed is no error: see [Process.SetupFailure].
 func (g *Group) Start(cmd *Command, adopt func(*Process) Events) error {
+	err := g.start(cmd, adopt)
+	if err != nil && cmd.Cleanup != nil {
+		cmd.Cleanup()
+	}
+	return err
+}
+
+func (g *Group) start(cmd *Command, adopt func(*Process) Events) error {
 	if err := check(cmd); err != nil {
 		return err
 	}
@@ -72,6 +81,7 @@ func (g *Group) Start(cmd *Command, adopt func(*Process) Events) error {
 		return startError(err)
 	}
 	p.group = g
+	p.cleanup = cmd.Cleanup
 
 	g.mu.Lock()
 	g.processes[p] = struct{}{}

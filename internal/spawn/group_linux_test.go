@@ -33,12 +33,12 @@ func TestGroupKeepsOnlyTreesWithMembers(t *testing.T) {
 	eachMeans(t, func(t *testing.T, config Config) {
 		s := spawnerFor(t, config)
 		g := s.NewGroup()
-		var lists []func() []string
+		var families []*family
 		for range 5 {
-			cmd, alive := tagged("setsid sleep 1000 >/dev/null 2>&1 & echo ready")
+			cmd, f := tagged(t, "setsid sleep 1000 >/dev/null 2>&1 & echo ready")
 			runOne(t, g, cmd)
-			await(t, alive)
-			lists = append(lists, alive)
+			f.expectAlive(t)
+			families = append(families, f)
 		}
 		var all sync.WaitGroup
 		for range 8 {
@@ -52,24 +52,24 @@ func TestGroupKeepsOnlyTreesWithMembers(t *testing.T) {
 		g.mu.Lock()
 		kept := len(g.left)
 		g.mu.Unlock()
-		if kept < len(lists) || kept > 2*siftMin {
-			t.Errorf("%d trees are kept, want at least %d and at most %d", kept, len(lists), 2*siftMin)
+		if kept < len(families) || kept > 2*siftMin {
+			t.Errorf("%d trees are kept, want at least %d and at most %d", kept, len(families), 2*siftMin)
 		}
 		for range 5 {
 			p, r, _ := startReady(t, g, escapes["child"], false)
 			p.Kill()
 			<-r.closed
 		}
-		for _, alive := range lists {
-			if len(alive()) != 1 {
+		for _, f := range families {
+			if !f.alive(t) {
 				t.Error("what a closed process had left behind has died before its group was closed")
 			}
 		}
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
-		for _, alive := range lists {
-			expectNone(t, alive)
+		for _, f := range families {
+			f.expectNone(t)
 		}
 	})
 }
@@ -82,18 +82,15 @@ func TestGroupCloseWhileStarting(t *testing.T) {
 		for range 10 {
 			g := s.NewGroup()
 			var starts sync.WaitGroup
-			var mu sync.Mutex
-			var lists []func() []string
+			var families []*family
 			for range 4 {
+				cmd, f := tagged(t, "setsid sleep 1000 & sleep 1000 & exit 3")
+				families = append(families, f)
 				starts.Go(func() {
-					cmd, alive := tagged("setsid sleep 1000 & sleep 1000 & exit 3")
 					r := newRecord()
 					if err := g.Start(cmd, func(*Process) Events { return r }); err == nil {
 						<-r.closed
 					}
-					mu.Lock()
-					defer mu.Unlock()
-					lists = append(lists, alive)
 				})
 			}
 			for range 2 {
@@ -104,8 +101,8 @@ func TestGroupCloseWhileStarting(t *testing.T) {
 				})
 			}
 			starts.Wait()
-			for _, alive := range lists {
-				expectNone(t, alive)
+			for _, f := range families {
+				f.expectNone(t)
 			}
 		}
 		s.mu.Lock()

@@ -4,6 +4,7 @@ package spawn
 
 import (
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -15,8 +16,11 @@ import (
 type system struct {
 	threads threads
 	orphans orphans
-	// helper returns how to execute what executes a program with limits.
-	helper func() (path string, argv []string, err error)
+	// helper returns how to execute what executes a program with limits, sandbox
+	// what confines one.
+	helper, sandbox func() (path string, argv []string, err error)
+	prepared        preparedHelpers
+	lifeline        atomic.Pointer[os.File]
 }
 
 func (sys *system) open() {
@@ -32,6 +36,9 @@ func (sys *system) owned(keeper *tree.Keeper) {
 	}
 }
 
+// settle ends what is no process of anybody's, before the trees are closed.
+func (sys *system) settle() { sys.prepared.close() }
+
 func (sys *system) close() {
 	sys.orphans.close()
 	sys.threads.close()
@@ -40,6 +47,9 @@ func (sys *system) close() {
 // launch starts cmd, as a tree of its own. Nothing is left open when it fails. When
 // stop is closed it may give up with errStopped.
 func (sys *system) launch(cmd *Command, keeper *tree.Keeper, stop <-chan struct{}) (*Process, error) {
+	if cmd.Confinement != nil {
+		return sys.launchConfined(cmd, keeper, stop)
+	}
 	io, err := openStdio(cmd)
 	if err != nil {
 		return nil, err

@@ -60,12 +60,9 @@ func (sys *system) plantLimited(
 // system error.
 func (l *limited) try(path string) (child, *tree.Tree, error) {
 	for broken := false; ; {
-		t, err := l.keeper.NewBounded(tree.Bounds{MemoryBytes: l.limits.MemoryBytes, Processes: l.limits.Processes})
-		if refused, ok := errors.AsType[*tree.UnenforceableError](err); ok {
-			return child{}, nil, errNoGroup(refused)
-		}
+		t, err := newTree(l.keeper, l.limits, false)
 		if err != nil {
-			return child{}, nil, treeError(err)
+			return child{}, nil, err
 		}
 		c, forked, err := l.execute(path, t)
 		if err == nil {
@@ -73,7 +70,7 @@ func (l *limited) try(path string) (child, *tree.Tree, error) {
 		}
 		again := false
 		if forked {
-			l.discard(c, t)
+			discard(c, t)
 		} else {
 			again = !broken && t.Broken(err)
 			t.Release()
@@ -111,7 +108,7 @@ func (l *limited) execute(path string, t *tree.Tree) (c child, forked bool, err 
 	attr := *l.attr
 	attr.Dir = ""
 	// The environment of the program is none of the helper's; see package warden.
-	attr.Env = []string{"GOMAXPROCS=1", "GODEBUG=containermaxprocs=0"}
+	attr.Env = helperEnv
 	attr.Files = append(slices.Clip(attr.Files), uintptr(file), uintptr(answerFD))
 	sys := *l.attr.Sys
 	attr.Sys = &sys
@@ -124,7 +121,8 @@ func (l *limited) execute(path string, t *tree.Tree) (c child, forked bool, err 
 		return c, c.pid != 0, err
 	}
 	// By the fork alone nothing is executed yet.
-	finish := l.watch(c, answers)
+	// Others may have the pipe, or it may take its time to die.
+	finish := watch(c, l.stop, func() { _ = answers.SetReadDeadline(time.Unix(1, 0)) })
 	b, err := io.ReadAll(io.LimitReader(answers, maxAnswers))
 	answer, ok := plan.DecodeAnswers(b)
 	var end ending
@@ -139,46 +137,14 @@ func (l *limited) execute(path string, t *tree.Tree) (c child, forked bool, err 
 	case !ok:
 		return c, true, l.died(end, t)
 	}
-	return c, true, l.meaning(answer, p)
+	return c, true, meaning(answer, p)
 }
 
-// watch kills a helper that does not execute the program in time, or that nobody
-// waits for any more. The caller calls finish when it has, or has ended: it
-// returns why the helper has been killed, if it has.
-func (l *limited) watch(c child, answers *os.File) (finish func() error) {
-	done, over := make(chan struct{}), make(chan error, 1)
-	go func() {
-		late := time.NewTimer(answerPatience)
-		defer late.Stop()
-		var err error
-		select {
-		case <-done:
-			over <- nil
-			return
-		case <-l.stop:
-			err = errStopped
-		case <-late.C:
-			err = &Error{Kind: Failed, Err: fmt.Errorf("the helper has not executed the program within %v", answerPatience)}
-		}
-		c.kill()
-		_ = answers.SetReadDeadline(time.Unix(1, 0)) // others may have the pipe, or it may take its time to die
-		over <- err
-	}()
-	return func() error {
-		close(done)
-		return <-over
-	}
-}
-
-const (
-	// answerPatience bounds how long the helper may take, on a busy machine.
-	answerPatience = 30 * time.Second
-	// maxAnswers is more than the helper says.
-	maxAnswers = 4096
-)
+// maxAnswers is more than the helper says.
+const maxAnswers = 8 << 10
 
 // meaning returns what an answer means.
-func (l *limited) meaning(a plan.Answer, p *plan.Plan) error {
+func meaning(a plan.Answer, p *plan.Plan) error {
 	switch {
 	case a.Step == plan.Executing:
 		return nil
@@ -193,24 +159,16 @@ func (l *limited) meaning(a plan.Answer, p *plan.Plan) error {
 	return &Error{Kind: Failed, Err: fmt.Errorf("the helper can't do what is to be done before the program is executed: %w", asOSError(a.Errno))}
 }
 
+func tooLittleMemory(limit uint64) error {
+	return unenforceable("the limit of %d bytes of memory is too small for any program to be executed: raise it", limit)
+}
+
 // died returns why the helper may have died.
 func (l *limited) died(end ending, t *tree.Tree) error {
 	if t.OutOfMemory() {
-		return unenforceable("the limit of %d bytes of memory is too small for any program to be executed: raise it", l.limits.MemoryBytes)
+		return tooLittleMemory(l.limits.MemoryBytes)
 	}
 	return &Error{Kind: Failed, Err: fmt.Errorf("the helper has ended before it could execute the program, with status %d", end.code)}
-}
-
-// discard ends a helper that has not executed the program.
-func (l *limited) discard(c child, t *tree.Tree) {
-	c.kill()
-	_, _ = c.status(0)
-	t.Reaping()
-	c.reap()
-	c.release()
-	if t.Kill() { // otherwise the keeper sees to it
-		t.Release()
-	}
 }
 
 // helperError is for a helper that could not be executed. Whatever is missing, it

@@ -100,7 +100,7 @@ func TestLimitsOfTree(t *testing.T) {
 		g := s.NewGroup()
 		// Six who wait and the shell; the eighth can't be started.
 		const bomb = "for i in 1 2 3 4 5 6 7 8 9; do setsid sleep 1000 & done; echo ready; wait"
-		cmd, alive := tagged(bomb)
+		cmd, f := tagged(t, bomb)
 		cmd.Limits = Limits{Processes: 7}
 		r := newRecord()
 		var p *Process
@@ -108,16 +108,16 @@ func TestLimitsOfTree(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.await(t, Stderr, "ork") // "Cannot fork"
-		if n := len(alive()); n > 7 {
+		if n := len(f.members()); n > 7 {
 			t.Errorf("%d processes are alive, the limit is 7", n)
 		}
 		p.Kill()
 		<-r.closed
-		expectNone(t, alive)
+		f.expectNone(t)
 
 		// Two halves, each of which would be allowed.
 		const half = "(head -c 40M /dev/zero; exec sleep 1000) | (setsid -w tail -c 40M >/dev/null; echo over) & "
-		cmd, alive = tagged(half + half + "wait")
+		cmd, f = tagged(t, half+half+"wait")
 		cmd.Limits = Limits{MemoryBytes: 60 << 20}
 		r = newRecord()
 		if err := g.Start(cmd, func(started *Process) Events { p = started; return r }); err != nil {
@@ -136,7 +136,7 @@ func TestLimitsOfTree(t *testing.T) {
 		if p.Exceeded() != want {
 			t.Errorf("exceeded %q, want %q", p.Exceeded(), want)
 		}
-		expectNone(t, alive)
+		f.expectNone(t)
 	})
 }
 
@@ -146,7 +146,7 @@ func TestForkBomb(t *testing.T) {
 	needGroups(t)
 	eachMeans(t, func(t *testing.T, config Config) {
 		s := spawnerFor(t, config)
-		cmd, alive := tagged("bomb() { bomb | bomb & }; echo ready; bomb; wait; sleep 1000")
+		cmd, f := tagged(t, "bomb() { bomb | bomb & }; echo ready; bomb; wait; sleep 1000")
 		cmd.Limits = Limits{Processes: 30}
 		r := newRecord()
 		var p *Process
@@ -155,13 +155,13 @@ func TestForkBomb(t *testing.T) {
 		}
 		r.await(t, Stdout, "ready")
 		for range 20 {
-			if n := len(alive()); n > 30 {
+			if n := len(f.members()); n > 30 {
 				t.Errorf("%d processes are alive, the limit is 30", n)
 			}
 		}
 		_, survivors := p.Terminate(t.Context(), 0)
 		<-r.closed
-		expectNone(t, alive)
+		f.expectNone(t)
 		if len(survivors) > 0 {
 			t.Errorf("survivors %v", survivors)
 		}

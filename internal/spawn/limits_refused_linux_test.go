@@ -121,7 +121,7 @@ func TestBadHelper(t *testing.T) {
 			{"/bin/sh", "exit 9", "the helper has ended before it could execute the program, with status 9"},
 			{"/bin/sh", "kill -KILL $$", "the helper has ended before it could execute the program, with status 137"},
 			{"/bin/sh", "printf nonsense >&4", "the helper has ended before it could execute the program, with status 0"},
-			{"/bin/sh", `printf '\002\0\0\026\0\0\0' >&4`, "the helper can't do what is to be done before the program is executed: Invalid argument (os error 22)"},
+			{"/bin/sh", `printf '\002\0\026\0' >&4`, "the helper can't do what is to be done before the program is executed: Invalid argument (os error 22)"},
 		} {
 			s.system.helper = func() (string, []string, error) { return test.path, []string{"sh", "-c", test.script}, nil }
 			_, err := startFor(s, within(Limits{CPUSeconds: 1}, "exit 0"), newRecord())

@@ -21,6 +21,9 @@ type Process struct {
 	// Within what it has been started; see limit.
 	limits     Limits
 	mechanisms Mechanisms
+	// What confines it; nil if nothing does.
+	confined *confined
+	cleanup  func() // is run before Closed is reported; may be nil
 
 	exited    chan struct{} // closed when the exit has been noticed
 	abandoned chan struct{} // closed when the streams are given up
@@ -129,10 +132,16 @@ func (p *Process) follow(s *stream) {
 // which is also its group's, can't be given to others, and signals can't hit them.
 func (p *Process) supervise() {
 	end := p.child.wait()
+	if p.confined != nil {
+		end = p.confined.ending(end)
+	}
 	code, gone := end.code, end.gone
 	p.blame(end)
 	if gone {
 		p.tree.Reaping()
+	}
+	if p.confined != nil {
+		p.finish()
 	}
 	p.enter(exited, gone)
 	for _, s := range p.streams {
@@ -151,7 +160,29 @@ func (p *Process) supervise() {
 		p.flowing.Wait()
 		p.end(true)
 	}
+	if p.cleanup != nil {
+		p.cleanup()
+		p.cleanup = nil // what has ended may be remembered for long, and this holds on to much
+	}
 	p.events.Closed()
+}
+
+// finish ends what a confined process has left, once it has exited.
+func (p *Process) finish() {
+	p.mu.Lock()
+	if p.confined.isolated {
+		// The helper is the first process of a namespace: the kernel has killed all
+		// others, and waited for them, before it told of its end.
+		p.dead = true
+		p.mu.Unlock()
+		return
+	}
+	p.fell()
+	felled := p.felling
+	p.mu.Unlock()
+	if felled != nil {
+		<-felled
+	}
 }
 
 // end parts with the tree, reaps the process and closes everything, once nobody
@@ -178,6 +209,9 @@ func (p *Process) end(wait bool) bool {
 	}
 	if p.input != nil {
 		p.input.Close()
+	}
+	if p.confined != nil {
+		p.confined.control.close()
 	}
 	p.group.keep(p.tree, dead)
 	return true

@@ -85,11 +85,14 @@ func mostOf(resource int) (most uint64, why string) {
 
 // spentCPU returns the processor time in whole seconds that a process has spent,
 // which may be a zombie.
-func spentCPU(pid int) uint64 {
-	const (
-		user, kernel   = 11, 12 // after the name
-		ticksPerSecond = 100
-	)
+func spentCPU(pid int) uint64 { return cpuFields(pid, 11, 12) }
+
+// spentByReaped returns the same of the children that a process has waited for.
+func spentByReaped(pid int) uint64 { return cpuFields(pid, 13, 14) }
+
+// cpuFields adds two of the fields after the name.
+func cpuFields(pid, user, kernel int) uint64 {
+	const ticksPerSecond = 100
 	f := statFields(pid)
 	if len(f) <= kernel {
 		return 0

@@ -29,7 +29,7 @@ func (p *Process) Signal(sig Signal) (delivered bool, err error) {
 	p.mu.Lock()
 	alive := p.state == running && !p.child.isDead()
 	if alive && (sig != KILL || hasGroups) {
-		delivered, err = p.child.signal(sig)
+		delivered, err = p.send(sig)
 		p.struck = p.struck || sig == KILL && delivered
 	}
 	p.mu.Unlock()

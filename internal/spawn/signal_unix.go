@@ -5,6 +5,8 @@ package spawn
 import (
 	"fmt"
 	"syscall"
+
+	"github.com/airlock-exec/airlock/internal/helper/plan"
 )
 
 // signalNumbers are those that the system has for them.
@@ -45,6 +47,20 @@ func (c child) signal(sig Signal) (delivered bool, err error) {
 	}
 	if err != nil {
 		return false, fmt.Errorf("sending SIG%s to process group %d: %w", sig, c.pid, asOSError(err))
+	}
+	return true, nil
+}
+
+// send sends a signal to the process group of the program. The caller holds the
+// lock.
+func (p *Process) send(sig Signal) (delivered bool, err error) {
+	number, known := signalNumbers[sig]
+	if p.confined == nil || sig == KILL || !known {
+		return p.child.signal(sig)
+	}
+	// The group is that of a child of the helper, and for the helper to know.
+	if err := p.confined.control.send(plan.Signal{Signal: int(number)}); err != nil {
+		return false, fmt.Errorf("sending SIG%s to a confined process: %w", sig, asOSError(err))
 	}
 	return true, nil
 }

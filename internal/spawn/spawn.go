@@ -32,9 +32,11 @@ package spawn
 
 import (
 	"log/slog"
+	"os"
 	"sync"
 
 	"github.com/airlock-exec/airlock/internal/helper"
+	"github.com/airlock-exec/airlock/internal/helper/plan"
 	"github.com/airlock-exec/airlock/internal/spawn/tree"
 )
 
@@ -57,6 +59,21 @@ type Command struct {
 	// Stdin asks for a standard input that can be written to. Without it
 	// standard input is empty. A terminal can be written to anyway.
 	Stdin bool
+	// Confinement is what the process is confined to; nil means nothing. What it
+	// asks for and can't be had makes set-up fail: see [Process.SetupFailure].
+	Confinement *plan.Confinement
+	// Socket takes the place of standard input. It stays the caller's, who may
+	// close it when Start has returned. It goes with neither TTY nor Stdin.
+	Socket *os.File
+	// Program is executed in place of a file named by Argv[0], which is what it is
+	// called. It stays the caller's, as Socket does, and takes a Confinement.
+	Program *os.File
+	// Listeners takes over the sockets that Confinement.Listen asks for, before
+	// the program is executed. It closes them. An error makes set-up fail.
+	Listeners func([]*os.File) error
+	// Cleanup is run once: after all that was confined is dead and before Closed
+	// is reported, or before Start returns an error. Nil does nothing.
+	Cleanup func()
 }
 
 // Size is the size of a terminal in character cells.
@@ -143,7 +160,7 @@ func New(config Config) *Spawner {
 	}
 	s := &Spawner{groups: make(map[*Group]struct{}), log: config.Logger}
 	s.trees.config, s.trees.log, s.trees.system = config, s.log, &s.system
-	s.system.helper = helper.Exec
+	s.system.helper, s.system.sandbox = helper.Exec, helper.Sandbox
 	s.system.open()
 	s.standing = s.NewGroup()
 	return s
@@ -176,6 +193,7 @@ func (s *Spawner) Close() {
 	s.mu.Unlock()
 	closing.Wait()
 	s.live.Wait()
+	s.system.settle()
 	s.trees.close()
 	s.system.close()
 }

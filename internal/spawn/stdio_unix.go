@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // stdio is both sides of the standard streams of a child that is being made.
@@ -24,7 +26,7 @@ func openStdio(cmd *Command) (*stdio, error) {
 	if cmd.TTY != nil {
 		err = io.openTerminal(*cmd.TTY)
 	} else {
-		err = io.openPipes(cmd.Stdin)
+		err = io.openPipes(cmd)
 	}
 	if err != nil {
 		io.closeChild()
@@ -34,8 +36,14 @@ func openStdio(cmd *Command) (*stdio, error) {
 	return io, nil
 }
 
-func (io *stdio) openPipes(stdin bool) error {
-	if stdin {
+func (io *stdio) openPipes(cmd *Command) error {
+	if cmd.Socket != nil {
+		fd, err := share(cmd.Socket)
+		if err != nil {
+			return err
+		}
+		io.child = append(io.child, fd)
+	} else if cmd.Stdin {
 		r, w, err := pipe()
 		if err != nil {
 			return err
@@ -62,6 +70,18 @@ func (io *stdio) openPipes(stdin bool) error {
 		}
 	}
 	return nil
+}
+
+// share returns another descriptor of what a file has open.
+func share(file *os.File) (fd int, err error) {
+	conn, err := file.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	controlErr := conn.Control(func(own uintptr) {
+		fd, err = unix.FcntlInt(own, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	return fd, errors.Join(err, controlErr)
 }
 
 func (io *stdio) openTerminal(size Size) error {

@@ -83,14 +83,21 @@ const askPasses = 10
 // started later are left alone: they may be what a member needs to clean up.
 func (p *Process) ask(seen sightings) {
 	began := tree.Clock()
+	ask := func(m tree.Member) {
+		// The helper would pass it on to those that have it already, and ends when
+		// the program has.
+		if p.confined == nil || m.PID != p.child.pid {
+			m.Terminate()
+		}
+	}
 	for m := range seen {
-		m.Terminate()
+		ask(m)
 	}
 	for range askPasses {
 		missed := false
 		for _, m := range seen.look(p.tree) {
 			if m.Before(began) {
-				m.Terminate()
+				ask(m)
 				missed = true
 			}
 		}

@@ -48,7 +48,7 @@ func TestTerminateWithoutLeader(t *testing.T) {
 					t.Parallel()
 					dir := t.TempDir()
 					ready, ready2 := fifo(t, dir, "ready"), fifo(t, dir, "ready2")
-					cmd, alive := tagged(test.script)
+					cmd, f := tagged(t, test.script)
 					cmd.Dir = dir
 					r := newRecord()
 					var p *Process
@@ -62,7 +62,7 @@ func TestTerminateWithoutLeader(t *testing.T) {
 						ready2()
 					}
 					r.await(t, Stdout, "ready\n")
-					before := pids(t, alive())
+					before := f.pids(t)
 					began := time.Now()
 					told := make(chan time.Duration, 1)
 					go func() {
@@ -71,7 +71,7 @@ func TestTerminateWithoutLeader(t *testing.T) {
 					}()
 					killed, survivors := p.Terminate(t.Context(), test.grace)
 					took := time.Since(began)
-					expectNone(t, alive)
+					f.expectNone(t)
 					if kept := took >= test.grace; kept != test.keeps {
 						t.Errorf("took %v of %v", took, test.grace)
 					}

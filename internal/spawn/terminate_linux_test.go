@@ -14,12 +14,12 @@ import (
 	"github.com/airlock-exec/airlock/internal/limits"
 )
 
-// pids returns the numbers in front of what carriers lists.
-func pids(t *testing.T, carriers []string) []int {
+// pids returns the process ids of a family.
+func (f *family) pids(t *testing.T) []int {
 	t.Helper()
 	var all []int
-	for _, c := range carriers {
-		number, _, _ := strings.Cut(c, " ")
+	for _, member := range f.members() {
+		number, _, _ := strings.Cut(member, " ")
 		pid, err := strconv.Atoi(number)
 		if err != nil {
 			t.Fatal(err)
@@ -40,11 +40,11 @@ func TestTerminate(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, tty %v", name, tty), func(t *testing.T) {
 					t.Parallel()
 					s := spawnerFor(t, config)
-					p, r, alive := startReady(t, s.NewGroup(), script, tty)
+					p, r, f := startReady(t, s.NewGroup(), script, tty)
 					steady := !strings.HasPrefix(name, "forks")
-					before := pids(t, alive())
+					before := f.pids(t)
 					killed, survivors := p.Terminate(t.Context(), 100*time.Millisecond)
-					expectNone(t, alive)
+					f.expectNone(t)
 					if len(survivors) > 0 {
 						t.Errorf("survivors %v", survivors)
 					}
@@ -82,15 +82,15 @@ func TestTerminateGracefully(t *testing.T) {
 			clean + "setsid sh -c 'echo ready; kill -STOP $$' & " + loop,
 			clean + "echo ready; kill -STOP $$; " + loop,
 		} {
-			p, r, alive := startReady(t, s.NewGroup(), script, false)
-			for strings.Contains(script, "STOP") && !slices.ContainsFunc(pids(t, alive()), isStopped) {
+			p, r, f := startReady(t, s.NewGroup(), script, false)
+			for strings.Contains(script, "STOP") && !slices.ContainsFunc(f.pids(t), isStopped) {
 			}
 			began := time.Now()
 			_, survivors := p.Terminate(t.Context(), time.Minute)
 			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("%s: took %v", script, took)
 			}
-			expectNone(t, alive)
+			f.expectNone(t)
 			<-r.closed
 			if r.code != 7 || !strings.Contains(r.text(Stdout), "cleaned\n") || len(survivors) > 0 {
 				t.Errorf("%s: exit code %d, output %q, survivors %v; want 7 and cleaned", script, r.code, r.text(Stdout), survivors)
@@ -115,7 +115,7 @@ func TestTerminateCutShort(t *testing.T) {
 			"close":  func(_ *Process, g *Group, _ context.CancelFunc) { _ = g.Close() },
 		} {
 			g := s.NewGroup()
-			p, r, alive := startReady(t, g, escapes["ignores TERM"], false)
+			p, r, f := startReady(t, g, escapes["ignores TERM"], false)
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan []int)
 			go func() {
@@ -126,7 +126,7 @@ func TestTerminateCutShort(t *testing.T) {
 			if killed := <-done; len(killed) == 0 && name == "cancel" {
 				t.Errorf("%s: nobody has been killed", name)
 			}
-			expectNone(t, alive)
+			f.expectNone(t)
 			<-r.closed
 			cancel()
 		}
@@ -158,12 +158,12 @@ func TestTerminateAfterExit(t *testing.T) {
 	t.Parallel()
 	eachMeans(t, func(t *testing.T, config Config) {
 		s := spawnerFor(t, config)
-		p, r, alive := startReady(t, s.NewGroup(), "(trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.01; done) & exit 3", false)
+		p, r, f := startReady(t, s.NewGroup(), "(trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.01; done) & exit 3", false)
 		<-r.exited
 		if killed, survivors := p.Terminate(t.Context(), time.Minute); len(killed) == 0 || len(survivors) > 0 {
 			t.Errorf("killed %v, survivors %v", killed, survivors)
 		}
-		expectNone(t, alive)
+		f.expectNone(t)
 		<-r.closed
 		if r.code != 3 || !strings.Contains(r.text(Stdout), "asked\n") {
 			t.Errorf("exit code %d, output %q", r.code, r.text(Stdout))

@@ -44,15 +44,19 @@ func Usages(processes []*Process) []Usage {
 			trees[i] = processes[place].tree
 		}
 		for i, listing := range keeper.Members(trees) {
-			usages[places[i]] = usageOf(listing.Members)
+			usages[places[i]] = processes[places[i]].usageOf(listing.Members)
 		}
 	}
 	return usages
 }
 
-func usageOf(members []tree.Member) Usage {
-	u := Usage{Processes: len(members)}
+// usageOf adds up what members use. The helper of a confined process is none of it.
+func (p *Process) usageOf(members []tree.Member) (u Usage) {
 	for _, m := range members {
+		if p.confined != nil && m.PID == p.child.pid {
+			continue
+		}
+		u.Processes++
 		cpu, memory := m.Usage()
 		u.CPU += cpu
 		u.MemoryBytes += memory

@@ -21,6 +21,8 @@ var helperLinks = map[string]string{
 	modulePath + "/internal/helper":        "is what it does",
 	modulePath + "/internal/helper/ledger": "is what the warden is told",
 	modulePath + "/internal/helper/plan":   "is what is to be done before a program is executed",
+	modulePath + "/internal/spawn/point":   "removes mount points that are on the warden's ledger",
+	modulePath + "/internal/limits":        "has the bounds of what the warden removes",
 	modulePath + "/internal/spawn/tree":    "kills and removes what is on the warden's ledger",
 	"golang.org/x/sys/unix":                "system calls that package syscall lacks",
 }

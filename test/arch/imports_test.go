@@ -59,7 +59,7 @@ var layers = []layer{
 	{
 		path: "internal/doctor",
 		job:  "what this host offers, and how to mend what is missing",
-		only: []string{"internal/spawn", "internal/helper", "internal/spawn/tree", "internal/limits"},
+		only: []string{"internal/sandbox", "internal/spawn", "internal/helper", "internal/spawn/tree", "internal/limits", "protocol"},
 	},
 	{
 		path: "internal/control",
@@ -107,12 +107,17 @@ var layers = []layer{
 	{
 		path: "internal/spawn",
 		job:  "operating-system processes",
-		only: []string{"internal/helper", "internal/spawn/tree", "internal/telemetry", "internal/limits"}, // it knows nothing of the protocol
+		only: []string{"internal/helper", "internal/spawn/point", "internal/spawn/tree", "internal/telemetry", "internal/limits"}, // it knows nothing of the protocol
 	},
 	{
 		path: "internal/helper",
 		job:  "what the helper does, and how it is executed",
-		only: []string{"internal/spawn/tree"}, // the helper links it all
+		only: []string{"internal/spawn/point", "internal/spawn/tree"}, // the helper links it all
+	},
+	{
+		path: "internal/spawn/point",
+		job:  "mount points on the host, for sandboxes",
+		only: []string{"internal/spawn/tree", "internal/limits"}, // the helper links it
 	},
 	{
 		path: "internal/spawn/tree",
@@ -262,7 +267,7 @@ func TestRulesBite(t *testing.T) {
 // reports, never what starts one. So its tests need no children.
 var spawnTypes = []string{
 	"Events", "Stream", "Stdout", "Stderr", "Terminal", "Size", "Signal",
-	"Usage", "Mechanisms", "Exceeded", "ExceededMemory", "ExceededCPU", "ExceededFile",
+	"Usage", "Mechanisms", "Exceeded", "ExceededMemory", "ExceededCPU", "ExceededFile", "SetupFailure",
 }
 
 // TestProcessUsesOnlyTypesOfSpawn asserts that the process table can't start

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"syscall"
 )
 
 // Descriptors that the helper is started with for it, both close-on-exec once
@@ -23,7 +22,9 @@ const (
 // Plan is a program to execute, and what to do first, in the order of the fields
 // from Parent on.
 type Plan struct {
-	// Path is the program's file, relative to Dir.
+	// Path is the program's file, relative to Dir. In a confinement it is looked up
+	// on the PATH of Env if it has no slash, as seen from inside; if it is empty,
+	// the program is the file that comes with [Assign].
 	Path string
 	Argv []string
 	Env  []string
@@ -37,6 +38,12 @@ type Plan struct {
 	Rlimits []Rlimit
 	// Writes are done.
 	Writes []Write
+	// TTY tells that the standard streams are a terminal, which is to be the
+	// controlling terminal of the program. Only a confined program has that done
+	// by the helper.
+	TTY bool
+	// Confine is what the program is confined to; nil means nothing.
+	Confine *Confinement
 }
 
 // Rlimit is a limit of a process.
@@ -48,31 +55,8 @@ type Rlimit struct {
 // Write is a text to be written to a file that is there.
 type Write struct{ Path, Text string }
 
-// Answer is what the helper says.
-type Answer struct {
-	// Step is [Executing], which comes right before that, or what has failed.
-	Step Step
-	// Index tells which one of several.
-	Index int
-	Errno syscall.Errno
-}
-
-// Step is something that the helper does.
-type Step byte
-
-// Steps.
-const (
-	Executing Step = iota + 1 // has not failed
-	Reading                   // the plan makes no sense
-	Entering                  // Plan.Dir
-	Limiting                  // Plan.Rlimits
-	Writing                   // Plan.Writes
-	Execution                 // of the program
-	stepsEnd
-)
-
 // magic begins a plan; it changes with the encoding.
-const magic = "airlock plan 1\n"
+const magic = "airlock plan 2\n"
 
 // Append appends an encoded plan.
 func (p *Plan) Append(b []byte) []byte {
@@ -94,19 +78,8 @@ func (p *Plan) Append(b []byte) []byte {
 		b = appendText(b, w.Path)
 		b = appendText(b, w.Text)
 	}
-	return b
-}
-
-func appendText(b []byte, text string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
-}
-
-func appendTexts(b []byte, texts []string) []byte {
-	b = binary.AppendUvarint(b, uint64(len(texts)))
-	for _, text := range texts {
-		b = appendText(b, text)
-	}
-	return b
+	b = appendFlag(b, p.TTY)
+	return p.Confine.append(b)
 }
 
 // Decode decodes a plan, which has to be all of b.
@@ -125,6 +98,8 @@ func Decode(b []byte) (*Plan, error) {
 	for range d.count() {
 		p.Writes = append(p.Writes, Write{d.text(), d.text()})
 	}
+	p.TTY = d.flag()
+	p.Confine = d.confinement()
 	switch {
 	case d.bad:
 		return nil, fmt.Errorf("it is cut off or makes no sense, %d bytes before its end", len(d.rest))
@@ -132,87 +107,4 @@ func Decode(b []byte) (*Plan, error) {
 		return nil, fmt.Errorf("%d bytes follow", len(d.rest))
 	}
 	return p, nil
-}
-
-// decoder takes things off the front. Once something is bad nothing comes any
-// more.
-type decoder struct {
-	rest []byte
-	bad  bool
-}
-
-func (d *decoder) number() uint64 {
-	n, size := binary.Uvarint(d.rest)
-	if d.bad || size <= 0 || size > 1 && d.rest[size-1] == 0 { // as short as can be
-		d.bad = true
-		return 0
-	}
-	d.rest = d.rest[size:]
-	return n
-}
-
-// small returns a number that is not negative as an int of any size.
-func (d *decoder) small() int {
-	n := d.number()
-	if n > 1<<31-1 {
-		d.bad = true
-		return 0
-	}
-	return int(n)
-}
-
-// count returns how many things follow: no more than there are bytes.
-func (d *decoder) count() int {
-	n := d.number()
-	if n > uint64(len(d.rest)) {
-		d.bad = true
-		return 0
-	}
-	return int(n)
-}
-
-func (d *decoder) text() string {
-	n := d.count()
-	if d.bad {
-		return ""
-	}
-	text := string(d.rest[:n])
-	d.rest = d.rest[n:]
-	return text
-}
-
-func (d *decoder) texts() []string {
-	n := d.count()
-	texts := make([]string, 0, n)
-	for range n {
-		texts = append(texts, d.text())
-	}
-	return texts
-}
-
-// answerBytes is the length of an encoded answer.
-const answerBytes = 7
-
-// Append appends an encoded answer.
-func (a Answer) Append(b []byte) []byte {
-	b = append(b, byte(a.Step))
-	b = binary.LittleEndian.AppendUint16(b, uint16(a.Index))
-	return binary.LittleEndian.AppendUint32(b, uint32(a.Errno))
-}
-
-// DecodeAnswers returns the last of the answers in b, which is the one that
-// counts. There is none if the helper has died.
-func DecodeAnswers(b []byte) (last Answer, ok bool) {
-	for ; len(b) >= answerBytes; b = b[answerBytes:] {
-		last = Answer{
-			Step:  Step(b[0]),
-			Index: int(binary.LittleEndian.Uint16(b[1:])),
-			Errno: syscall.Errno(binary.LittleEndian.Uint32(b[3:])),
-		}
-		if last.Step == 0 || last.Step >= stepsEnd {
-			return Answer{}, false
-		}
-		ok = true
-	}
-	return last, ok && len(b) == 0
 }

@@ -6,7 +6,12 @@ import "strings"
 type Bounds struct {
 	MemoryBytes uint64
 	Processes   uint64 // threads count, too
+	// Apart keeps the leader out of them until it, or one that it has started, has
+	// carried out [Tree.Entry].
+	Apart bool
 }
+
+func (b Bounds) none() bool { return b.MemoryBytes == 0 && b.Processes == 0 }
 
 // Mechanism names what holds a tree within its bounds.
 type Mechanism string
@@ -45,7 +50,7 @@ type bound interface {
 // has carried out [Tree.Entry], and for all that it starts from then on. If the
 // bounds can't be enforced the error is an [*UnenforceableError].
 func (k *Keeper) NewBounded(bounds Bounds) (*Tree, error) {
-	if bounds == (Bounds{}) {
+	if bounds.none() {
 		return k.New()
 	}
 	b, p, err := k.bounder.bind(bounds)

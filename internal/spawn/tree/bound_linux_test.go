@@ -118,7 +118,7 @@ func TestUnenforceable(t *testing.T) {
 	}
 	b := newBounder(Config{Registrar: unregistered{}}, Walk)
 	nobody := controller{name: "airlock-test", limit: "tests", value: func(Bounds) uint64 { return 1 }}
-	_, err := b.add(&groupBound{mechanism: map[string]Mechanism{}}, nobody, 1)
+	_, err := b.add(&groupBound{mechanism: map[string]Mechanism{}}, nobody, 1, false)
 	refused, ok := errors.AsType[*UnenforceableError](err)
 	if !ok || refused.Limit != "tests" || len(refused.Tried) != 2 ||
 		!strings.HasPrefix(refused.Tried[0], "cgroup2: ") || !strings.HasPrefix(refused.Tried[1], "cgroup1: ") {

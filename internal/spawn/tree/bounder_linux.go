@@ -39,7 +39,7 @@ func (b *bounder) bind(bounds Bounds) (bound, place, error) {
 		if value == 0 {
 			continue
 		}
-		g, err := b.add(made, c, value)
+		g, err := b.add(made, c, value, bounds.Apart)
 		if err != nil {
 			made.abandon()
 			return nil, nil, err
@@ -66,10 +66,10 @@ func (b *groupBound) abandon() {
 }
 
 // add bounds what one controller bounds, by the newer version if possible.
-func (b *bounder) add(to *groupBound, c controller, value uint64) (*boundGroup, error) {
+func (b *bounder) add(to *groupBound, c controller, value uint64, apart bool) (*boundGroup, error) {
 	failed := &UnenforceableError{Limit: c.limit}
 	for _, m := range []Mechanism{ByCgroup2, ByCgroup1} {
-		g, err := b.try(to, c, m, value)
+		g, err := b.try(to, c, m, value, apart)
 		if err == nil {
 			to.mechanism[c.name] = m
 			return g, nil
@@ -82,12 +82,12 @@ func (b *bounder) add(to *groupBound, c controller, value uint64) (*boundGroup, 
 	return nil, failed
 }
 
-func (b *bounder) try(to *groupBound, c controller, m Mechanism, value uint64) (*boundGroup, error) {
+func (b *bounder) try(to *groupBound, c controller, m Mechanism, value uint64, apart bool) (*boundGroup, error) {
 	top, err := b.top(c, m)
 	if err != nil {
 		return nil, err
 	}
-	g, err := to.group(top, m == ByCgroup2 && b.means == Cgroup2)
+	g, err := to.group(top, m == ByCgroup2 && b.means == Cgroup2 && !apart)
 	if err != nil {
 		return nil, err
 	}

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runtimeFolder returns the folder for what has to survive this program; it may
+// RuntimeFolder returns the folder for what has to survive this program; it may
 // not be there. Nobody else may write to it, for what is in it decides which
 // processes get killed.
-func runtimeFolder() (string, error) {
+func RuntimeFolder() (string, error) {
 	if parent := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(parent) && private(parent) == nil {
 		return filepath.Join(parent, "airlock"), nil
 	}
@@ -20,9 +20,9 @@ func runtimeFolder() (string, error) {
 	return filepath.Join(parent, "airlock-"+strconv.Itoa(os.Geteuid())), trusted(parent)
 }
 
-// makeRuntimeFolder makes it unless it is there.
-func makeRuntimeFolder() (string, error) {
-	path, err := runtimeFolder()
+// MakeRuntimeFolder makes it unless it is there.
+func MakeRuntimeFolder() (string, error) {
+	path, err := RuntimeFolder()
 	if err != nil {
 		return "", err
 	}

@@ -69,7 +69,7 @@ var magic = [16]byte([]byte("airlock trees 2\n"))
 // newLedger makes a ledger in folder.
 func newLedger(folder, marker string) (*ledger, error) {
 	for range 10 {
-		l := &ledger{path: filepath.Join(folder, ledgerPrefix+randomName())}
+		l := &ledger{path: filepath.Join(folder, ledgerPrefix+RandomName())}
 		fd, err := unix.Open(l.path, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 		if err != nil {
 			return nil, &os.PathError{Op: "open", Path: l.path, Err: err}

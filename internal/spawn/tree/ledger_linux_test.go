@@ -133,7 +133,7 @@ func TestRuntimeFolder(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	t.Setenv("XDG_RUNTIME_DIR", "")
-	path, err := makeRuntimeFolder()
+	path, err := MakeRuntimeFolder()
 	if err != nil || filepath.Dir(path) != temp {
 		t.Fatalf("%q, %v", path, err)
 	}
@@ -147,13 +147,13 @@ func TestRuntimeFolder(t *testing.T) {
 	if err := os.Chmod(runtimeDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if path, err := makeRuntimeFolder(); err != nil || filepath.Dir(path) != runtimeDir {
+	if path, err := MakeRuntimeFolder(); err != nil || filepath.Dir(path) != runtimeDir {
 		t.Errorf("%q, %v; want it in XDG_RUNTIME_DIR", path, err)
 	}
 	if err := os.Chmod(runtimeDir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if path, err := makeRuntimeFolder(); err != nil || filepath.Dir(path) != temp {
+	if path, err := MakeRuntimeFolder(); err != nil || filepath.Dir(path) != temp {
 		t.Errorf("%q, %v; want it in TMPDIR if XDG_RUNTIME_DIR is not private", path, err)
 	}
 
@@ -174,7 +174,7 @@ func TestRuntimeFolder(t *testing.T) {
 			t.Logf("%s: %v", name, err)
 			continue
 		}
-		if path, err := makeRuntimeFolder(); err == nil {
+		if path, err := MakeRuntimeFolder(); err == nil {
 			t.Errorf("%s: %q has been accepted", name, path)
 		}
 		t.Setenv("TMPDIR", temp)

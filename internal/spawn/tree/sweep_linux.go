@@ -27,7 +27,7 @@ func sweepAll() {
 			sweepStale(controller1{}, parent)
 		}
 	}
-	if folder, err := runtimeFolder(); err == nil {
+	if folder, err := RuntimeFolder(); err == nil {
 		sweepLedgers(folder)
 	}
 }

@@ -23,7 +23,7 @@ var errOwned = errors.New("the program that has made it is alive")
 // makeTop makes a top directory and locks it.
 func makeTop(parent string) (path string, lock int, err error) {
 	for range 10 {
-		path = filepath.Join(parent, topPrefix+randomName())
+		path = filepath.Join(parent, topPrefix+RandomName())
 		if err := os.Mkdir(path, 0o755); err != nil {
 			return "", -1, err
 		}

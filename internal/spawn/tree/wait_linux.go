@@ -27,8 +27,8 @@ func (p *pauses) next() bool {
 	return true
 }
 
-// randomName returns a name that nobody else has.
-func randomName() string {
+// RandomName returns a name that nobody else has.
+func RandomName() string {
 	var b [8]byte
 	// It does not fail for so few bytes.
 	_, _ = unix.Getrandom(b[:], 0)

@@ -29,7 +29,7 @@ func openWalk(config Config) (method, []string, error) {
 			"one that has left its session and group, and whose parent has died, is not found")
 	}
 	w.hunter.marker = w.marker()
-	folder, err := makeRuntimeFolder()
+	folder, err := MakeRuntimeFolder()
 	if err == nil {
 		w.ledger, err = newLedger(folder, w.marks.name())
 	}
