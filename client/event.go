@@ -33,9 +33,15 @@ type Event struct {
 	// Stream and Data of an [Output] event.
 	Stream protocol.Stream
 	Data   []byte
-	// ExitCode and SandboxDenied of an [Exited] event.
+	// ExitCode and SandboxDenied of an [Exited] event. SandboxDenied is a guess, by
+	// what the program has said; Denials, of the same event, are what is known that
+	// the sandbox has denied, if the executor tells.
 	ExitCode      int
 	SandboxDenied bool
+	Denials       []protocol.Denial
+	// SetupError of an [Exited] event tells that the sandbox could not be set up,
+	// and that nothing was executed, if the executor tells.
+	SetupError *protocol.SetupError
 	// Reason of an [Exited] event says what has ended the process, if it was the
 	// executor and tells. A [Closed] event has it if that was after the exit.
 	Reason protocol.EndReason

@@ -231,3 +231,50 @@ func ExampleHTTP() {
 	fmt.Println(response.Status, string(body))
 	// Output: 200 OK hello from there
 }
+
+// Runs a command that can write in one folder and nowhere else, and has no network.
+func ExampleExecutor_sandbox() {
+	ctx := context.Background()
+	executor, err := client.Dial(ctx, os.Getenv("AIRLOCK_URL"), client.Options{Name: "example"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer executor.Close()
+
+	workspace, err := protocol.PathURIFromNative("/srv/work")
+	if err != nil {
+		log.Fatal(err)
+	}
+	process, err := executor.Start(ctx, &protocol.StartParams{
+		ProcessID: "test",
+		Argv:      []string{"make", "test"},
+		CWD:       workspace,
+		Env:       map[string]string{"PATH": "/usr/bin:/bin"},
+		Sandbox:   protocol.WorkspaceWriteSandbox(protocol.NetworkRestricted, workspace),
+	})
+	if err != nil {
+		log.Fatal(err) // it is not run with less than was asked for
+	}
+	fmt.Println("confined by", process.SandboxTier())
+	for {
+		event, err := process.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		switch event.Kind {
+		case client.Output:
+			os.Stdout.Write(event.Data)
+		case client.Exited:
+			if event.SetupError != nil {
+				fmt.Println("not run:", event.SetupError.Message)
+			}
+			for _, denied := range event.Denials {
+				fmt.Println("denied:", denied.What, denied.Path, denied.Address)
+			}
+		case client.Closed, client.Gap:
+		}
+	}
+}

@@ -142,3 +142,16 @@ func (e *executor) supports(params *protocol.StartParams) error {
 	}
 	return nil
 }
+
+// askAboutSandbox returns a start that asks to be told what becomes of its sandbox:
+// which tier it is, and what it denies. Executors tell that to who asks for anything
+// of Airlock.
+func (e *executor) askAboutSandbox(params *protocol.StartParams) *protocol.StartParams {
+	if params.Sandbox == nil || params.Airlock != nil ||
+		e.lacks("", protocol.FeatureSandboxTier) != nil && e.lacks("", protocol.FeatureSandboxDenials) != nil {
+		return params
+	}
+	asking := *params
+	asking.Airlock = &protocol.StartExtra{}
+	return &asking
+}

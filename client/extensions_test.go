@@ -198,3 +198,40 @@ func TestLacking(t *testing.T) {
 		t.Errorf("what all executors can do: %v, %v", running, err)
 	}
 }
+
+// TestSandboxed: a start with a sandbox asks to be told of it, and what is told can
+// be had.
+func TestSandboxed(t *testing.T) {
+	executors(t, func(t *testing.T, e client.Executor) {
+		params := shell(t, "p", "echo x > file")
+		params.Sandbox = protocol.ReadOnlySandbox(protocol.NetworkRestricted)
+		p, err := e.Start(t.Context(), params)
+		if wire, ok := errors.AsType[*protocol.Error](err); ok && wire.Kind() == protocol.KindSandboxUnavailable {
+			t.Skip(err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if params.Airlock != nil {
+			t.Error("the parameters of the caller have been changed")
+		}
+		if tier := p.SandboxTier(); p.SandboxType() != protocol.SandboxLinuxSeccomp || tier != protocol.TierNamespaces && tier != protocol.TierLandlock {
+			t.Errorf("%s, %s", p.SandboxType(), tier)
+		}
+		for {
+			event, err := p.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if event.Kind == client.Exited {
+				if !event.SandboxDenied || event.ExitCode == 0 || event.SetupError != nil {
+					t.Errorf("%+v", event)
+				}
+				break
+			}
+		}
+		if _, err := p.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

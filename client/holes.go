@@ -105,8 +105,8 @@ func (s *sequence) placeClose(highest uint64, r *protocol.ReadResult) {
 // as what is dropped is the oldest. It returns the holes that are left.
 func (s *sequence) placeExit(holes []span, r *protocol.ReadResult, firstSeq uint64, complete bool) []span {
 	exit := Event{Kind: Exited, ExitCode: -1, SandboxDenied: r.SandboxDenied}
-	if r.Airlock != nil {
-		exit.Reason = r.Airlock.Reason
+	if a := r.Airlock; a != nil {
+		exit.Reason, exit.Denials, exit.SetupError = a.Reason, a.Denials, a.SetupError
 	}
 	if r.ExitCode != nil {
 		exit.ExitCode = int(*r.ExitCode)

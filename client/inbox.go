@@ -41,6 +41,7 @@ type inbox struct {
 	over    bool                        // it is the highest there will be
 	exit    int                         // the exit code
 	sandbox protocol.SandboxType
+	tier    protocol.SandboxTier
 	limits  *protocol.LimitMechanisms
 	err     error // why nothing more can come
 

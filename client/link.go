@@ -130,7 +130,7 @@ func (l *link) Notification(ctx context.Context, method string, params jsontext.
 		return deliver(l, params, func(n *protocol.ExitedNotification) (string, Event, *protocol.EventExtra) {
 			return n.ProcessID, Event{
 				Kind: Exited, Seq: n.Seq, ExitCode: int(n.ExitCode), SandboxDenied: n.SandboxDenied,
-				Reason: reason(n.Airlock),
+				Reason: reason(n.Airlock), Denials: denials(n.Airlock), SetupError: setupError(n.Airlock),
 			}, n.Airlock
 		})
 	case protocol.NotificationProcessClosed:
@@ -162,6 +162,20 @@ func reason(extra *protocol.EventExtra) protocol.EndReason {
 		return ""
 	}
 	return extra.Reason
+}
+
+func denials(extra *protocol.EventExtra) []protocol.Denial {
+	if extra == nil {
+		return nil
+	}
+	return extra.Denials
+}
+
+func setupError(extra *protocol.EventExtra) *protocol.SetupError {
+	if extra == nil {
+		return nil
+	}
+	return extra.SetupError
 }
 
 // deliver decodes a notification and hands its event to the process.

@@ -49,6 +49,14 @@ func (p *Process) SandboxType() protocol.SandboxType {
 	return p.inbox.sandbox
 }
 
+// SandboxTier says what enforces the sandbox that the process was started with. It
+// is empty if there is none, or if the executor does not tell.
+func (p *Process) SandboxTier() protocol.SandboxTier {
+	p.inbox.mu.Lock()
+	defer p.inbox.mu.Unlock()
+	return p.inbox.tier
+}
+
 // LimitMechanisms names what enforces the limits that the process was started
 // with; it is nil if there are none, or if that is not known.
 func (p *Process) LimitMechanisms() *protocol.LimitMechanisms {

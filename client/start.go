@@ -55,6 +55,7 @@ func (p *Process) start(ctx context.Context, params *protocol.StartParams) (sent
 	if err != nil {
 		return false, fmt.Errorf("starting process %q: %w", p.id, err)
 	}
+	params = p.executor.askAboutSandbox(params)
 	var before *link
 	repeated := false
 	for {

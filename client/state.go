@@ -49,7 +49,7 @@ func (b *inbox) started(result *protocol.StartResult, epoch uint64, late bool) {
 		b.sandbox = *result.SandboxType
 	}
 	if result != nil && result.Airlock != nil {
-		b.limits = result.Airlock.Limits
+		b.limits, b.tier = result.Airlock.Limits, result.Airlock.SandboxTier
 	}
 	b.starting = false
 	if late || b.epoch != epoch {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -85,33 +86,62 @@ func decodeValue(dec *jsontext.Decoder, v reflect.Value) error {
 // typeError describes the next value, which is not what was expected.
 func typeError(dec *jsontext.Decoder, expected string) error {
 	kind := dec.PeekKind()
-	value := ""
-	if kind == '"' || kind == 't' || kind == 'f' {
+	fault := &typeFaultError{kind: kind, expected: expected}
+	switch kind {
+	case '"', 't', 'f':
 		token, err := dec.ReadToken()
 		if err != nil {
 			return err
 		}
-		value = token.String()
-	}
-	switch kind {
-	case 'n':
-		value = "null"
-	case 't', 'f':
-		value = "boolean `" + value + "`"
-	case '"':
-		value = "string " + strconv.Quote(shorten(value, maxQuoted))
+		fault.text = token.String()
 	case '0':
-		value = "number"
-	case '{':
-		value = "map"
-	case '[':
-		value = "sequence"
+		value, err := dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		fault.text = string(value)
+	case 'n', '{', '[':
 	default:
 		_, err := dec.ReadToken() // not JSON
 		return err
 	}
-	return fmt.Errorf("invalid type: %s, expected %s", value, expected)
+	return fault
 }
+
+// typeFaultError is a value that is of another type than what was expected.
+type typeFaultError struct {
+	kind           jsontext.Kind
+	text, expected string
+	spelt          bool // a number is told, as the dialect does in some places
+}
+
+func (f *typeFaultError) Error() string {
+	return "invalid type: " + f.value() + ", expected " + f.expected
+}
+
+func (f *typeFaultError) value() string {
+	switch f.kind {
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "boolean `" + f.text + "`"
+	case '"':
+		return "string " + strconv.Quote(shorten(f.text, maxQuoted))
+	case '{':
+		return "map"
+	case '[':
+		return "sequence"
+	}
+	switch {
+	case !f.spelt:
+		return "number"
+	case f.isInteger():
+		return "integer `" + shorten(f.text, maxQuoted) + "`"
+	}
+	return "floating point `" + shorten(f.text, maxQuoted) + "`"
+}
+
+func (f *typeFaultError) isInteger() bool { return !strings.ContainsAny(f.text, ".eE") }
 
 // readText reads a string. What it returns may be part of the input.
 func readText(dec *jsontext.Decoder, expected string) ([]byte, error) {

@@ -271,7 +271,7 @@ func TestDecodeAccepts(t *testing.T) {
 // text they came in.
 func TestDecodeRaw(t *testing.T) {
 	t.Parallel()
-	raw := []byte(start(`"sandbox":{"a": [1, {}]},"networkProxy":{"proxy":{}}`))
+	raw := []byte(start(`"networkProxy":{"proxy":{"a": [1, {}]}}`))
 	p, err := Decode[StartParams](raw)
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,7 @@ func TestDecodeRaw(t *testing.T) {
 	clear(raw)
 	want := StartParams{
 		ProcessID: "p", Argv: []string{"/x"}, CWD: PathURI{"file:///tmp"}, Env: map[string]string{},
-		Sandbox: jsontext.Value(`{"a": [1, {}]}`), NetworkProxy: &NetworkProxy{Proxy: jsontext.Value(`{}`)},
+		NetworkProxy: &NetworkProxy{Proxy: jsontext.Value(`{"a": [1, {}]}`)},
 	}
 	if diff := cmp.Diff(want, p, cmp.AllowUnexported(PathURI{})); diff != "" {
 		t.Error(diff)
@@ -294,7 +294,7 @@ func TestDecodeRaw(t *testing.T) {
 func TestDecodeDeep(t *testing.T) {
 	t.Parallel()
 	nested := func(depth int) string {
-		return start(`"sandbox":{"a":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}`)
+		return start(`"networkProxy":{"proxy":{"a":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `}}`)
 	}
 	if err := fault[StartParams](nested(9_000)); err != nil {
 		t.Error(err)

@@ -1,7 +1,5 @@
 package protocol
 
-import "github.com/go-json-experiment/json/jsontext"
-
 // EnvironmentConfigReadParams asks for parts of the configuration that agents
 // find on the executor's host. At least one path must be given.
 type EnvironmentConfigReadParams struct {
@@ -54,7 +52,7 @@ type DiscoverRoot struct {
 	ID   string  `json:"id"`
 	Path PathURI `json:"path"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // DiscoverRootsResult answers capabilityRoots/discoverV1.
@@ -106,7 +104,7 @@ type DiscoverCapabilitiesParams struct {
 	// CWD is where the client works. What is installed is so anywhere.
 	CWD PathURI `json:"cwd"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=FileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero" wire:"struct=FileSystemSandboxContext"`
 }
 
 // DiscoverCapabilitiesResult answers capabilities/discoverV2.

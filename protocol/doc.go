@@ -17,7 +17,8 @@
 //   - every other field is required and may not be null;
 //   - a [jsontext.Value] is like any other field, but takes null as nil. With
 //     the tag wire:"struct=NAME" it must be an object, or null if it may be
-//     missing; NAME is for error texts.
+//     missing; NAME is for error texts, also where the type has another;
+//   - of some structs one member tells which others there are: see [Union].
 //
 // # Encoding
 //

@@ -58,11 +58,54 @@ type ProcessLimits struct {
 	FileBytes *uint64 `json:"fileBytes,omitzero"`
 }
 
-// StartResultExtra is Airlock's addition to [StartResult]. It is set if limits
-// were asked for.
+// StartResultExtra is Airlock's addition to [StartResult].
 type StartResultExtra struct {
-	// Limits names the mechanism that enforces each limit.
+	// Limits names the mechanism that enforces each limit; it is set if limits were
+	// asked for.
 	Limits *LimitMechanisms `json:"limits,omitzero"`
+	// SandboxTier says what confines the process. It is set if a sandbox was asked
+	// for, and if besides the start has asked for anything of Airlock or the tier is
+	// [TierLandlock], which is weaker than [TierNamespaces]. Feature
+	// [FeatureSandboxTier].
+	SandboxTier SandboxTier `json:"sandboxTier,omitzero"`
+}
+
+// SandboxTier names what confines a process.
+type SandboxTier string
+
+// Tiers.
+const (
+	// TierNone: the policy restricts nothing.
+	TierNone SandboxTier = "none"
+	// TierSeccomp: the policy restricts no files; a filter of system calls is all
+	// that it takes.
+	TierSeccomp SandboxTier = "seccomp"
+	// TierNamespaces: the process sees a root of its own, and its own processes.
+	TierNamespaces SandboxTier = "namespaces"
+	// TierLandlock: the host refuses namespaces; Landlock guards its files.
+	TierLandlock SandboxTier = "landlock"
+)
+
+// Denial is something that a process has tried and that its sandbox did not let
+// it do. Not all is seen: what has no entry may have been denied, too.
+type Denial struct {
+	// What is the system call, as "connect".
+	What string `json:"what"`
+	// Path is that of a socket or file, if it is known.
+	Path string `json:"path,omitzero"`
+	// Address is the address family, or the address.
+	Address string `json:"address,omitzero"`
+	// Count is how often.
+	Count uint64 `json:"count"`
+}
+
+// SetupError tells that a sandbox could not be set up. Nothing of the process has
+// been executed; it has exited with the code 1 and has no output.
+type SetupError struct {
+	// Stage is the step that has failed. More may be added.
+	Stage string `json:"stage"`
+	// Message says what was wrong, with what, and what to do.
+	Message string `json:"message"`
 }
 
 // LimitMechanisms says how limits are enforced. A member is set if that limit
@@ -121,6 +164,13 @@ type EventExtra struct {
 	// exit or, if that had come before, with the close: then it is about what the
 	// process had left behind.
 	Reason EndReason `json:"reason,omitzero"`
+	// Denials, which come with the exit if the start has set [StartParams.Airlock],
+	// are what the sandbox is known to have denied: the first 64 of different kinds.
+	// Feature [FeatureSandboxDenials].
+	Denials []Denial `json:"denials,omitzero"`
+	// SetupError, which comes with the exit, tells that the sandbox could not be set
+	// up. Feature [FeatureSandboxSetupError].
+	SetupError *SetupError `json:"setupError,omitzero"`
 }
 
 // ReadExtra is Airlock's addition to [ReadResult].
@@ -137,6 +187,13 @@ type ReadExtra struct {
 	// CloseReason says the same of what the process had left behind when it
 	// exited, if the result tells of the close.
 	CloseReason EndReason `json:"closeReason,omitzero"`
+	// Denials, if the result tells of the exit and the start has set
+	// [StartParams.Airlock], are what the sandbox is known to have denied: the first
+	// 64 of different kinds. Feature [FeatureSandboxDenials].
+	Denials []Denial `json:"denials,omitzero"`
+	// SetupError, in the same case, tells that the sandbox could not be set up.
+	// Feature [FeatureSandboxSetupError].
+	SetupError *SetupError `json:"setupError,omitzero"`
 }
 
 // CloseStdinParams ends the standard input of a process, behind the writes that

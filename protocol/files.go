@@ -9,7 +9,7 @@ type ReadFileParams struct {
 	// Missing means true.
 	FollowSymlinks *bool `json:"followSymlinks,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // ReadFileResult answers fs/readFile.
@@ -25,7 +25,7 @@ type WriteFileParams struct {
 	// FollowSymlinks is as in [ReadFileParams].
 	FollowSymlinks *bool `json:"followSymlinks,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // WriteFileResult answers fs/writeFile.
@@ -60,7 +60,7 @@ type OpenFileParams struct {
 	// Mode is to read if it is missing.
 	Mode OpenMode `json:"mode,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 	// Airlock asks for what only Airlock executors do.
 	Airlock *OpenExtra `json:"airlock,omitzero"`
 }
@@ -125,7 +125,7 @@ type CreateDirectoryParams struct {
 	// FollowSymlinks is as in [ReadFileParams].
 	FollowSymlinks *bool `json:"followSymlinks,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // CreateDirectoryResult answers fs/createDirectory.
@@ -137,7 +137,7 @@ type GetMetadataParams struct {
 	// FollowSymlinks is as in [ReadFileParams].
 	FollowSymlinks *bool `json:"followSymlinks,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // FileMetadata answers fs/getMetadata. All but IsSymlink is about what a symbolic
@@ -158,7 +158,7 @@ type FileMetadata struct {
 type CanonicalizeParams struct {
 	Path PathURI `json:"path"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // CanonicalizeResult answers fs/canonicalize.
@@ -170,7 +170,7 @@ type CanonicalizeResult struct {
 type ReadDirectoryParams struct {
 	Path PathURI `json:"path"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // ReadDirectoryResult answers fs/readDirectory.
@@ -193,7 +193,7 @@ type WalkParams struct {
 	Path    PathURI     `json:"path"`
 	Options WalkOptions `json:"options"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // WalkOptions bounds a walk.
@@ -254,7 +254,7 @@ type RemoveParams struct {
 	// FollowSymlinks is as in [ReadFileParams]; if it is false, Recursive must be.
 	FollowSymlinks *bool `json:"followSymlinks,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // RemoveResult answers fs/remove.
@@ -268,7 +268,7 @@ type CopyParams struct {
 	// Recursive allows the source to be a directory.
 	Recursive bool `json:"recursive"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // CopyResult answers fs/copy.

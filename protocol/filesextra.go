@@ -1,7 +1,5 @@
 package protocol
 
-import "github.com/go-json-experiment/json/jsontext"
-
 // What stands here are Airlock's additions to the methods of files.
 
 // OpenExtra is what Airlock adds to fs/open.
@@ -20,7 +18,7 @@ type RenameParams struct {
 	// directory by a directory.
 	Overwrite bool `json:"overwrite,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // RenameResult answers airlock/fsRename.
@@ -34,7 +32,7 @@ type ChmodParams struct {
 	// FollowSymlinks is as in [ReadFileParams].
 	FollowSymlinks *bool `json:"followSymlinks,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // ChmodResult answers airlock/fsChmod.
@@ -48,7 +46,7 @@ type ReadRangeParams struct {
 	Bytes *ByteRange `json:"bytes,omitzero"`
 	Lines *LineRange `json:"lines,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // ByteRange is a part of a file in bytes.
@@ -106,7 +104,7 @@ type SearchParams struct {
 	// else must be as it was.
 	After *string `json:"after,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // SearchResult answers airlock/fsSearch.
@@ -151,7 +149,7 @@ type WatchParams struct {
 	Include []string `json:"include,omitzero"`
 	Exclude []string `json:"exclude,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 }
 
 // WatchResult answers airlock/fsWatch. What changes from now on is told.

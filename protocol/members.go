@@ -24,7 +24,8 @@ func Members(t reflect.Type) (members []Member, closed bool) {
 	s := schemaOf(t)
 	for _, f := range s.fields {
 		members = append(members, Member{
-			Name: f.name, Field: t.Field(f.index), Required: f.required, Object: f.object != "",
+			Name: f.name, Field: t.Field(f.index), Required: f.required,
+			Object: f.object != "" && t.Field(f.index).Type == rawType,
 		})
 	}
 	return members, s.closed
@@ -32,3 +33,28 @@ func Members(t reflect.Type) (members []Member, closed bool) {
 
 // Variants returns the values that a string type is limited to; nil if it is not.
 func Variants(t reflect.Type) []string { return slices.Clone(variants[t]) }
+
+// UnionVariant describes one of the objects that a union can be.
+type UnionVariant struct {
+	// Name is the value of the tag.
+	Name string
+	// Members are those besides the tag.
+	Members []Member
+}
+
+// Union returns the name of the member that tells which object a struct is, and
+// those that there are; "" if it is always the same.
+func Union(t reflect.Type) (tag string, objects []UnionVariant) {
+	s := schemaOf(t)
+	for _, v := range s.union.variants {
+		object := UnionVariant{Name: v.name}
+		for _, f := range s.fields {
+			required := slices.Contains(v.required, f.name)
+			if required || slices.Contains(v.optional, f.name) {
+				object.Members = append(object.Members, Member{Name: f.name, Field: t.Field(f.index), Required: required})
+			}
+		}
+		objects = append(objects, object)
+	}
+	return s.union.tag, objects
+}

@@ -117,6 +117,13 @@ const (
 	FeatureFSSearch = "fsSearch"
 	// FeatureFSWatch: [MethodWatch] and [MethodUnwatch] are there.
 	FeatureFSWatch = "fsWatch"
+	// FeatureSandboxTier: [StartResultExtra.SandboxTier] is told.
+	FeatureSandboxTier = "sandboxTier"
+	// FeatureSandboxDenials: [EventExtra.Denials] and [ReadExtra.Denials] are told.
+	FeatureSandboxDenials = "sandboxDenials"
+	// FeatureSandboxSetupError: [EventExtra.SetupError] and [ReadExtra.SetupError]
+	// are told.
+	FeatureSandboxSetupError = "sandboxSetupError"
 )
 
 // Members of [Capabilities] that can be switched off as features can, and the
@@ -132,5 +139,6 @@ func Features() []string {
 		FeatureTakeover, FeatureProcessWindow, FeatureCloseStdin, FeatureStdin, FeatureResize,
 		FeatureTimeouts, FeatureLimits, FeatureSignal, FeatureTerminate, FeatureList,
 		FeatureFSOpenKeep, FeatureFSRename, FeatureFSChmod, FeatureFSReadRange, FeatureFSSearch, FeatureFSWatch,
+		FeatureSandboxTier, FeatureSandboxDenials, FeatureSandboxSetupError,
 	}
 }

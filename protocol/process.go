@@ -28,7 +28,7 @@ type StartParams struct {
 	// ShellSnapshot asks to replay a captured shell state.
 	ShellSnapshot *ShellSnapshot `json:"shellSnapshot,omitzero"`
 	// Sandbox is the confinement asked for; null asks for none.
-	Sandbox jsontext.Value `json:"sandbox,omitzero" wire:"struct=WireFileSystemSandboxContext"`
+	Sandbox *SandboxContext `json:"sandbox,omitzero"`
 	// EnforceManagedNetwork asks that no traffic leaves but by the proxy.
 	EnforceManagedNetwork bool `json:"enforceManagedNetwork,omitzero"`
 	// ManagedNetwork describes a proxy that runs already.
@@ -140,10 +140,11 @@ type ReadResult struct {
 	ExitCode *int32 `json:"exitCode"`
 	Closed   bool   `json:"closed"`
 	// Failure is for clients' own use; an executor always sends null.
-	Failure       *string `json:"failure"`
-	SandboxDenied bool    `json:"sandboxDenied"`
-	// Airlock is set if some of what was asked for has been dropped, or if it was
-	// Airlock that has ended the process.
+	Failure *string `json:"failure"`
+	// SandboxDenied guesses whether the sandbox has made the program fail.
+	SandboxDenied bool `json:"sandboxDenied"`
+	// Airlock is set if some of what was asked for has been dropped, if it was
+	// Airlock that has ended the process, or to tell of its sandbox.
 	Airlock *ReadExtra `json:"airlock,omitzero"`
 }
 

@@ -21,6 +21,7 @@ type schema struct {
 	ours     bool   // errors name the member that they are about
 	fields   []field
 	byName   map[string]int // index into fields
+	union    union          // if one member tells which others there are
 }
 
 type field struct {
@@ -57,6 +58,14 @@ var wireNames = map[reflect.Type]string{
 	reflect.TypeFor[HTTPRequestParams]():     "HttpRequestParams",
 	reflect.TypeFor[HTTPHeaderParam]():       "HttpRequestHeader",
 
+	reflect.TypeFor[SandboxContext]():       "WireFileSystemSandboxContext",
+	reflect.TypeFor[SandboxPolicyContext](): "WireFileSystemPolicyContext",
+	reflect.TypeFor[SandboxEntry]():         "ExecFileSystemSandboxEntry",
+	reflect.TypeFor[PermissionProfile]():    "ExecPermissionProfile",
+	reflect.TypeFor[FileSystemPolicy]():     "ExecManagedFileSystemPermissions",
+	reflect.TypeFor[SandboxPath]():          "ExecFileSystemPath",
+	reflect.TypeFor[SpecialPath]():          "FileSystemSpecialPath",
+
 	reflect.TypeFor[DiscoverRootsParams]():        "WireCapabilityRootsDiscoverParams",
 	reflect.TypeFor[DiscoverRoot]():               "WireCapabilityRootDiscoverRequest",
 	reflect.TypeFor[DiscoverCapabilitiesParams](): "DiscoverV2CapabilitiesRequest",
@@ -80,6 +89,16 @@ var variants = map[reflect.Type][]string{
 		string(SandboxNone), string(SandboxSeatbelt), string(SandboxLinuxSeccomp),
 		string(SandboxWindowsRestricted), string(SandboxWindowsMXC),
 	},
+	reflect.TypeFor[NetworkPolicy](): {string(NetworkRestricted), string(NetworkEnabled)},
+	reflect.TypeFor[SandboxAccess](): {
+		string(AccessRead), string(AccessWrite), string(AccessDeny), string(AccessNone),
+	},
+	reflect.TypeFor[MissingPathBehavior](): {string(MissingPathSkip)},
+	reflect.TypeFor[SandboxOverride]():     {string(OverrideNone), string(OverrideEscalated), string(OverrideBypass)},
+	reflect.TypeFor[WindowsSandboxLevel](): {
+		string(WindowsSandboxDisabled), string(WindowsSandboxRestricted), string(WindowsSandboxElevated), string(WindowsSandboxMXC),
+	},
+	reflect.TypeFor[WindowsSandboxProxySettingsMode](): {string(ProxySettingsReconcile), string(ProxySettingsPreserve)},
 }
 
 // closed are structs that must not have members that are not known: who sets one
@@ -113,6 +132,7 @@ var ours = map[reflect.Type]bool{
 
 var (
 	unitType            = reflect.TypeFor[Unit]()
+	nonZeroType         = reflect.TypeFor[NonZero]()
 	rawType             = reflect.TypeFor[jsontext.Value]()
 	unmarshalerType     = reflect.TypeFor[json.Unmarshaler]()
 	unmarshalerFromType = reflect.TypeFor[json.UnmarshalerFrom]()
@@ -147,6 +167,8 @@ func newSchema(t reflect.Type) *schema {
 		s.decode = decodeText
 	case variants[t] != nil:
 		s.decode = decodeVariant
+	case t == nonZeroType:
+		s.decode = decodeNonZero
 	case kind == reflect.String:
 		s.decode = decodeString
 	case kind == reflect.Bool:
@@ -161,6 +183,9 @@ func newSchema(t reflect.Type) *schema {
 		s.decode = decodeMap
 	case kind == reflect.Struct:
 		s.decode = s.decodeStruct
+		if s.union = unions[t]; s.union.tag != "" {
+			s.decode = s.decodeUnion
+		}
 		s.describe(t)
 	default:
 		panic("protocol: values of type " + t.String() + " can't be decoded")
@@ -179,6 +204,9 @@ func (s *schema) describe(t reflect.Type) {
 		s.expected = "struct " + t.Name()
 	default:
 		s.expected = "a map"
+	}
+	if s.union.tag != "" {
+		s.expected = "internally tagged enum " + wireNames[t]
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)

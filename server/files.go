@@ -3,7 +3,10 @@ package server
 import (
 	"context"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/airlock-exec/airlock/internal/files"
+	"github.com/airlock-exec/airlock/internal/files/confined"
 	"github.com/airlock-exec/airlock/internal/files/fault"
 	"github.com/airlock-exec/airlock/internal/files/search"
 	"github.com/airlock-exec/airlock/internal/files/watch"
@@ -13,10 +16,13 @@ import (
 )
 
 // file makes a method of one of package files, which is done when the request's
-// turn has come.
+// turn has come. With a sandbox that restricts it, it is done there.
 func file[P, R any](do func(*files.Files, context.Context, *P) (R, error)) func(*connection, string, rpc.Request) rpc.Reply {
-	return handle(func(c *connection, _ rpc.Request, params *P) rpc.Reply {
+	return onFiles(func(c *connection, r rpc.Request, params *P) rpc.Reply {
 		return rpc.Reply{Wait: func(ctx context.Context) rpc.Reply {
+			if reply, done := confine(ctx, c, r.Method, params); done {
+				return reply
+			}
 			return fileReply(do(c.files, ctx, params))
 		}}
 	})
@@ -25,7 +31,7 @@ func file[P, R any](do func(*files.Files, context.Context, *P) (R, error)) func(
 // written makes a method of one that writes data, whose memory is used again if
 // there is much of it.
 func written[P, R any](do func(*files.Files, context.Context, *P) (R, error), data func(*P) protocol.Bytes) func(*connection, string, rpc.Request) rpc.Reply {
-	return handle(func(c *connection, _ rpc.Request, params *P) rpc.Reply {
+	return onFiles(func(c *connection, _ rpc.Request, params *P) rpc.Reply {
 		return rpc.Reply{Wait: func(ctx context.Context) rpc.Reply {
 			result, err := do(c.files, ctx, params)
 			if data := data(params); len(data) > limits.ChunkBytes {
@@ -36,10 +42,14 @@ func written[P, R any](do func(*files.Files, context.Context, *P) (R, error), da
 	})
 }
 
-// fileAppended is the same as file for what appends its result to the answer.
+// fileAppended is the same as file for what looks at files and appends its result to
+// the answer.
 func fileAppended[P any](do func(*files.Files, context.Context, []byte, *P) ([]byte, error)) func(*connection, string, rpc.Request) rpc.Reply {
-	return handle(func(c *connection, _ rpc.Request, params *P) rpc.Reply {
+	return onFiles(func(c *connection, r rpc.Request, params *P) rpc.Reply {
 		return rpc.Reply{Wait: func(ctx context.Context) rpc.Reply {
+			if reply, done := confine(ctx, c, r.Method, params); done {
+				return reply
+			}
 			return rpc.Reply{Result: appended(func(dst []byte) ([]byte, error) {
 				return do(c.files, ctx, dst, params)
 			})}
@@ -58,15 +68,30 @@ func appended(do func(dst []byte) ([]byte, error)) rpc.AppendFunc {
 	}
 }
 
-// looked makes a method of what only looks at files.
-func looked[P, R any](do func(context.Context, *P) (R, error)) func(*connection, string, rpc.Request) rpc.Reply {
-	return handle(func(c *connection, _ rpc.Request, params *P) rpc.Reply { return look(c, do, params) })
+// looked makes a method of what only looks at files. Who has it done in a sandbox
+// waits for a turn, if there are any; do does so by itself.
+func looked[P, R any](do func(context.Context, *P) (R, error), turn func(context.Context) (func(), error)) func(*connection, string, rpc.Request) rpc.Reply {
+	return onFiles(func(c *connection, r rpc.Request, params *P) rpc.Reply {
+		if confined.Confines(params) {
+			return look(c, func(ctx context.Context, params *P) (jsontext.Value, error) {
+				if turn != nil {
+					done, err := turn(ctx)
+					if err != nil {
+						return nil, err
+					}
+					defer done()
+				}
+				return c.server.confined.Append(ctx, nil, r.Method, params)
+			}, params)
+		}
+		return look(c, do, params)
+	})
 }
 
 // watched makes a method of what begins a watch: the watch tells nothing before
 // the answer. If it is parked it holds up no other request, as a tree may be large.
 func watched[P, R any](parked bool, do func(*watch.Watches, context.Context, *P) (R, func(), error)) func(*connection, string, rpc.Request) rpc.Reply {
-	return handle(func(c *connection, _ rpc.Request, params *P) rpc.Reply {
+	return onFiles(func(c *connection, _ rpc.Request, params *P) rpc.Reply {
 		return rpc.Reply{Parked: parked, Wait: func(ctx context.Context) rpc.Reply {
 			result, begin, err := do(c.watches, ctx, params)
 			reply := fileReply(result, err)
@@ -121,9 +146,9 @@ func fileMethods() map[string]method {
 	const family = "filesystem"
 	const ordinary = rpc.LaneOrdinary
 	return map[string]method{
-		protocol.MethodReadFile:        {family: family, lane: ordinary, begin: handle((*connection).readFile)},
+		protocol.MethodReadFile:        {family: family, lane: ordinary, begin: onFiles((*connection).readFile)},
 		protocol.MethodWriteFile:       {family: family, lane: ordinary, begin: written((*files.Files).WriteFile, func(p *protocol.WriteFileParams) protocol.Bytes { return p.DataBase64.Bytes })},
-		protocol.MethodOpenFile:        {family: family, lane: ordinary, begin: handle((*connection).openFile)},
+		protocol.MethodOpenFile:        {family: family, lane: ordinary, begin: onFiles((*connection).openFile)},
 		protocol.MethodReadBlock:       {family: family, lane: ordinary, begin: fileAppended((*files.Files).AppendReadBlock)},
 		protocol.MethodWriteBlock:      {family: family, lane: ordinary, begin: written((*files.Files).WriteBlock, func(p *protocol.WriteBlockParams) protocol.Bytes { return p.Chunk })},
 		protocol.MethodCloseFile:       {family: family, lane: rpc.LaneControl, begin: file((*files.Files).CloseFile)},
@@ -138,8 +163,8 @@ func fileMethods() map[string]method {
 
 		protocol.MethodRename:    {family: family, lane: ordinary, begin: file((*files.Files).Rename), feature: protocol.FeatureFSRename},
 		protocol.MethodChmod:     {family: family, lane: ordinary, begin: file((*files.Files).Chmod), feature: protocol.FeatureFSChmod},
-		protocol.MethodReadRange: {family: family, lane: ordinary, begin: looked(search.ReadRange), feature: protocol.FeatureFSReadRange},
-		protocol.MethodSearch:    {family: family, lane: ordinary, begin: looked(search.Search), feature: protocol.FeatureFSSearch},
+		protocol.MethodReadRange: {family: family, lane: ordinary, begin: looked(search.ReadRange, nil), feature: protocol.FeatureFSReadRange},
+		protocol.MethodSearch:    {family: family, lane: ordinary, begin: looked(search.Search, search.Turn), feature: protocol.FeatureFSSearch},
 		protocol.MethodWatch:     {family: family, lane: ordinary, begin: watched(true, (*watch.Watches).Watch), feature: protocol.FeatureFSWatch},
 		protocol.MethodUnwatch:   {family: family, lane: ordinary, begin: handle((*connection).unwatch), feature: protocol.FeatureFSWatch},
 	}

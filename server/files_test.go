@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/airlock-exec/airlock/internal/files/confined"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -169,14 +170,20 @@ func TestFileFeaturesSwitchedOff(t *testing.T) {
 func TestFileConfinementIsRefused(t *testing.T) {
 	t.Parallel()
 	path, uri := folder(t)
-	w := dial(t, newServer(t, Config{})).open("")
+	s := newServer(t, Config{})
+	s.confined = confined.New(confined.Config{})
+	w := dial(t, s).open("")
 	const sandbox = `,"sandbox":{"permissions":{"type":"managed","file_system":{"type":"restricted","entries":[]},"network":"restricted"},"windowsSandboxLevel":"disabled"}}`
 	for _, c := range fileCases {
 		switch c.method {
 		case protocol.MethodReadBlock, protocol.MethodWriteBlock, protocol.MethodCloseFile, protocol.MethodWatchMissing, protocol.MethodUnwatch:
 			continue // they take none
 		}
-		w.wantRefused(c.method, strings.TrimSuffix(c.in(uri).params, "}")+sandbox, -32600, "filesystem sandbox cannot be enforced")
+		want := "filesystem sandbox cannot be enforced"
+		if c.method == protocol.MethodWatch {
+			want = "a watch can't be confined"
+		}
+		w.wantRefused(c.method, strings.TrimSuffix(c.in(uri).params, "}")+sandbox, -32600, want)
 	}
 	if entries, err := os.ReadDir(path); err != nil || len(entries) > 0 {
 		t.Errorf("in the folder is %v (%v)", entries, err)

@@ -132,11 +132,9 @@ func (c *connection) processStart(_ rpc.Request, params *protocol.StartParams) r
 	return rpc.Reply{Wait: func(context.Context) rpc.Reply {
 		// Nothing of the process is sent before the answer to its start.
 		reply := rpc.Reply{Sent: start.Announce}
-		extra, err := start.Run()
+		result, err := start.Run()
 		if reply.Err = err; err == nil {
-			reply.Result = &protocol.StartResult{
-				ProcessID: params.ProcessID, SandboxType: new(protocol.SandboxNone), Airlock: extra,
-			}
+			reply.Result = result
 		}
 		return reply
 	}}

@@ -23,6 +23,7 @@ import (
 	"github.com/airlock-exec/airlock/internal/discover"
 	"github.com/airlock-exec/airlock/internal/fetch"
 	"github.com/airlock-exec/airlock/internal/files"
+	"github.com/airlock-exec/airlock/internal/files/confined"
 	"github.com/airlock-exec/airlock/internal/files/watch"
 	"github.com/airlock-exec/airlock/internal/helper"
 	"github.com/airlock-exec/airlock/internal/launch"
@@ -30,6 +31,7 @@ import (
 	"github.com/airlock-exec/airlock/internal/outlog"
 	"github.com/airlock-exec/airlock/internal/process"
 	"github.com/airlock-exec/airlock/internal/rpc"
+	"github.com/airlock-exec/airlock/internal/sandbox"
 	"github.com/airlock-exec/airlock/internal/session"
 	"github.com/airlock-exec/airlock/internal/spawn"
 	"github.com/airlock-exec/airlock/internal/spawn/tree"
@@ -90,6 +92,19 @@ type Config struct {
 	// HTTPMaxBody bounds the body of an answer to such a request that is not
 	// streamed, in bytes. The default is 64 MiB.
 	HTTPMaxBody int64
+	// SandboxTier names what confines processes and operations on files for which
+	// clients ask for a sandbox: namespaces or landlock. The default is the strongest
+	// that works here and can enforce what is asked for. What can't be enforced is
+	// refused. See [Server.CheckSandbox].
+	SandboxTier string
+	// SandboxOuterProc lets a sandboxed process see the processes of the host where
+	// a /proc of its own can't be mounted, as in many containers. Without it such a
+	// sandbox is refused.
+	SandboxOuterProc bool
+	// SandboxNesting lets sandboxed processes make user namespaces, so that they
+	// can have sandboxes themselves. It takes away a protection: more of the kernel
+	// can be reached from there.
+	SandboxNesting bool
 	// OwnsProgram says that the program is there for this executor only. Then
 	// it may become the parent of orphans, if Trees gains by it, and reaps
 	// them, also as the first process of a container.
@@ -153,10 +168,14 @@ type Server struct {
 	warden   *warden.Warden
 	sessions *session.Registry
 
+	sandbox      sandbox.Backend // nil if there is none here
+	sandboxFault error           // why Config.SandboxTier makes no sense here
+
 	discoverer  *discover.Discoverer
 	fetcher     *fetch.Fetcher
 	httpFault   error // why no HTTP request must be made
 	fileBudget  files.Budget
+	confined    *confined.Pool // carries out what is asked of files with a sandbox
 	watchBudget watch.Budget
 
 	ctx         context.Context // ends with the server; never a request's
@@ -182,7 +201,6 @@ func New(config Config) *Server {
 	})
 	s.info = discover.Environment(s.config.Version, s.features)
 	hide(&s.info.Capabilities, s.config.Disable)
-	s.discoverer = discover.New(discover.Config{})
 	s.fetcher, s.httpFault = newFetcher(&s.config)
 	s.warden = warden.New(warden.Config{Logger: s.config.Logger})
 	s.spawner = spawn.New(spawn.Config{
@@ -191,8 +209,13 @@ func New(config Config) *Server {
 		Registrar:   s.startWarden,
 		Logger:      s.config.Logger,
 	})
+	s.sandbox, s.sandboxFault = s.newSandbox()
+	s.confined = s.newConfined()
+	s.discoverer = discover.New(discover.Config{Confined: s.confined})
+	s.announceSandbox()
 	launcher := launch.New(launch.Config{
 		Env: os.Environ(), LoginShell: s.info.Shell.Path, Features: s.features,
+		Sandbox: s.sandbox, Guarded: guarded, Logger: s.config.Logger,
 	})
 	spill, input := s.newSpill(), &process.Budget{}
 	s.sessions = session.NewRegistry(session.Config{
@@ -204,6 +227,7 @@ func New(config Config) *Server {
 				MaxProcesses: s.config.MaxProcesses,
 				Log:          outlog.Config{Spill: spill},
 				Input:        input,
+				Features:     s.features,
 			}, &groupLauncher{launcher, s.spawner.NewGroup()})
 		},
 	})
@@ -248,7 +272,12 @@ func (s *Server) CheckHTTP() error { return s.httpFault }
 // a [Server] and do not embed the helper (build tag embedhelper): the executor
 // executes its own program to have the warden, which kills what it has started
 // should it be killed itself.
-func RunHelper() { helper.RunIfHelper() }
+// It carries out operations on files in a sandbox in the same way.
+func RunHelper() {
+	confined.Offer(discover.WorkMethod, discover.Work)
+	confined.RunIfWorker()
+	helper.RunIfHelper()
+}
 
 // groupLauncher launches the processes of one session, as what a process table
 // knows.
@@ -258,8 +287,9 @@ type groupLauncher struct {
 }
 
 // Launch implements [process.Launcher].
-func (l *groupLauncher) Launch(ctx context.Context, params *protocol.StartParams, adopt func(process.Child) spawn.Events) error {
-	return l.Launcher.Launch(ctx, l.group, params, func(p *spawn.Process) spawn.Events { return adopt(p) })
+func (l *groupLauncher) Launch(ctx context.Context, params *protocol.StartParams, adopt func(process.Child) spawn.Events) (process.Confined, error) {
+	confined, err := l.Launcher.Launch(ctx, l.group, params, func(p *spawn.Process) spawn.Events { return adopt(p) })
+	return process.Confined(confined), err
 }
 
 // Usages implements [process.Launcher].
@@ -334,7 +364,7 @@ func (s *Server) serve(ctx context.Context, t transport.Conn, from role) error {
 		StallDrop:    s.config.StallDrop,
 		Stalled:      c.stalled,
 	})
-	c.files = files.New(&s.fileBudget)
+	c.files = files.New(&s.fileBudget, s.confined)
 	c.watches = c.newWatches()
 	c.http = s.fetcher.Connection(c.bodyDelta)
 	c.log = s.config.Logger.With("connection", s.opened.Add(1))
@@ -359,6 +389,10 @@ func (s *Server) Close() {
 		s.sessions.Close()
 		s.connections.Wait()
 		s.fetcher.Close()
+		s.confined.Close()
+		if s.sandbox != nil {
+			s.sandbox.Close()
+		}
 		s.spawner.Close()
 		s.forgetSockets()
 		s.warden.Close()

@@ -48,7 +48,8 @@ func TestHandshakeGates(t *testing.T) {
 func TestConfinementIsRefused(t *testing.T) {
 	w := dial(t, newServer(t, Config{})).open("")
 	for _, more := range []string{
-		`,"sandbox":{"permissions":{"type":"disabled"},"windowsSandboxLevel":"disabled"}`,
+		`,"sandbox":{"permissions":{"type":"disabled"},"windowsSandboxLevel":"mxc"}`,
+		`,"sandbox":{"permissions":{"type":"disabled"},"windowsSandboxLevel":"disabled"},"networkProxy":{"proxy":{"enabled":true}}`,
 		`,"networkProxy":{"proxy":{"enabled":true}}`,
 		`,"enforceManagedNetwork":true`,
 		`,"shellSnapshot":{"scopeId":"s","shell":{"name":"bash","path":"/bin/bash"}}`,

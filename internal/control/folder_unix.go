@@ -16,6 +16,10 @@ import (
 	"github.com/airlock-exec/airlock/internal/limits"
 )
 
+// Folders returns where control sockets of this user may be: nobody who is confined
+// has anything to change there.
+func Folders() []string { return defaultFolders(os.Geteuid()) }
+
 // defaultFolders returns where control sockets of a user may be by default: an
 // executor takes the first that works, and they are looked for in all of them,
 // as not every program of a user has the same environment. The variable

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -90,7 +91,7 @@ func (b *bundle) file(path protocol.PathURI) *protocol.CapabilityFile {
 	case errors.Is(err, regular.ErrTooLarge):
 		b.warn("capability file %s exceeds the %d-byte limit", path, limits.DiscoveryFileBytes)
 	case err != nil:
-		b.warn("failed to inspect capability file %s: %s", path, fault.Text(err))
+		b.warn("failed to %s capability file %s: %s", failedStep(native), path, fault.Text(err))
 	case int64(len(data)) > b.left:
 		b.warn("capability root bundle exceeds the %d-byte limit", limits.DiscoveryRootBytes)
 	case !utf8.Valid(data):
@@ -102,6 +103,14 @@ func (b *bundle) file(path protocol.PathURI) *protocol.CapabilityFile {
 		return &protocol.CapabilityFile{Path: path, Contents: string(data)}
 	}
 	return nil
+}
+
+// failedStep says what can't be done with a file that can't be read.
+func failedStep(native string) string {
+	if _, err := os.Stat(native); err != nil {
+		return "inspect"
+	}
+	return "read"
 }
 
 // validLen returns where what is not UTF-8 begins.

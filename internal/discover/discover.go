@@ -20,6 +20,8 @@ type Config struct {
 	// SystemDir is the folder of what the host's administrator has set. The default
 	// is /etc/codex on Unix; other systems have none.
 	SystemDir string
+	// Confined does what has to be done in a confinement. Nil refuses that.
+	Confined Confined
 }
 
 // Discoverer tells clients what agents find on this host: configuration, plugins

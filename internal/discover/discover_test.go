@@ -57,8 +57,10 @@ func (h *host) link(target, name string) {
 	}
 }
 
-func (h *host) discoverer() *Discoverer {
-	return New(Config{CodexHome: h.path("home/.codex"), UserHome: h.path("home"), SystemDir: h.path("etc")})
+func (h *host) discoverer() *Discoverer { return New(h.config()) }
+
+func (h *host) config() Config {
+	return Config{CodexHome: h.path("home/.codex"), UserHome: h.path("home"), SystemDir: h.path("etc")}
 }
 
 // short makes URIs and paths of the host short, to compare them.

@@ -19,17 +19,28 @@ const (
 // Installed tells which plugins and skills are installed for the user, wherever the
 // client works.
 func (d *Discoverer) Installed(ctx context.Context, params *protocol.DiscoverCapabilitiesParams) (*protocol.DiscoverCapabilitiesResult, error) {
-	if err := refusal(params.Sandbox); err != nil {
-		return nil, err
-	}
-	done, err := d.turns.Take(ctx)
+	over, err := d.turns.Take(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
+	defer over()
+	done, err := d.confine(ctx, &Task{Sandbox: params.Sandbox})
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, protocol.Errorf(protocol.CodeInternal, "%s", wireText(err)) // whatever is wrong, as in the dialect
+	case done != nil:
+		return done.Installed, nil
+	}
+	return d.installed(ctx)
+}
+
+// installed does the same with what this program, or worker, can read.
+func (d *Discoverer) installed(ctx context.Context) (*protocol.DiscoverCapabilitiesResult, error) {
 	home, err := d.codexHome()
 	if err != nil {
-		return &protocol.DiscoverCapabilitiesResult{}, nil // nothing can be installed
+		return &protocol.DiscoverCapabilitiesResult{}, nil //nolint:nilerr // nothing can be installed
 	}
 	c := &collection{room: newRoom()}
 	c.skills(ctx, protocol.CodexHomeSkills, filepath.Join(home, "skills"))

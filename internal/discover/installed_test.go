@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/airlock-exec/airlock/internal/limits"
@@ -131,10 +130,11 @@ func TestInstalledFiles(t *testing.T) {
 func TestInstalledConfined(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, nil)
-	for sandbox, code := range map[string]protocol.Code{restricted: protocol.CodeInvalidRequest, `{}`: protocol.CodeInvalidParams} {
-		_, err := h.discoverer().Installed(t.Context(), &protocol.DiscoverCapabilitiesParams{CWD: h.uri("w"), Sandbox: jsontext.Value(sandbox)})
-		wireError(t, err, code, "")
-	}
+	_, err := h.discoverer().Installed(t.Context(), &protocol.DiscoverCapabilitiesParams{
+		CWD: h.uri("w"), Sandbox: protocol.RestrictedSandbox(protocol.NetworkRestricted),
+	})
+	wireError(t, err, protocol.CodeInternal, "filesystem sandbox cannot be enforced on this executor: "+
+		"it has no sandbox; ask for it without `sandbox`, or use an executor that has one")
 }
 
 // TestInstalledLimits asserts that neither many plugins nor large ones make an

@@ -12,7 +12,6 @@ import (
 	"github.com/airlock-exec/airlock/internal/files"
 	"github.com/airlock-exec/airlock/internal/files/fault"
 	"github.com/airlock-exec/airlock/internal/limits"
-	"github.com/airlock-exec/airlock/internal/sandbox"
 	"github.com/airlock-exec/airlock/protocol"
 )
 
@@ -29,13 +28,6 @@ func (d *Discoverer) Roots(ctx context.Context, params *protocol.DiscoverRootsPa
 		return nil, protocol.Errorf(protocol.CodeInvalidRequest,
 			"capability root discovery accepts at most %d roots", limits.DiscoveryRoots)
 	}
-	refused := make([]*protocol.Error, len(params.Roots))
-	for i, root := range params.Roots {
-		refused[i] = refusal(root.Sandbox)
-		if refused[i] != nil && refused[i].Code == protocol.CodeInvalidParams {
-			return nil, refused[i]
-		}
-	}
 	done, err := d.turns.Take(ctx)
 	if err != nil {
 		return nil, err
@@ -44,11 +36,8 @@ func (d *Discoverer) Roots(ctx context.Context, params *protocol.DiscoverRootsPa
 	roots := make([]protocol.DiscoveredRoot, len(params.Roots))
 	room := newRoom()
 	atOnce(len(roots), limits.DiscoveryAtOnce, func(i int) {
-		root := params.Roots[i]
-		if refused[i] != nil {
-			roots[i] = failedRoot(root.ID, root.Path, "failed to inspect capability root %s: %s", root.Path, refused[i].Message)
-		} else if ctx.Err() == nil {
-			roots[i] = scan(ctx, root.ID, root.Path, newBundle(room))
+		if ctx.Err() == nil {
+			roots[i] = d.root(ctx, &params.Roots[i], room)
 		}
 	})
 	if ctx.Err() != nil {
@@ -57,13 +46,8 @@ func (d *Discoverer) Roots(ctx context.Context, params *protocol.DiscoverRootsPa
 	return &protocol.DiscoverRootsResult{Roots: roots}, nil
 }
 
-// refusal returns why files can't be looked at under a confinement, or nil.
-func refusal(confinement []byte) *protocol.Error {
-	if err := sandbox.CheckFiles(confinement, sandbox.Read); err != nil {
-		return fault.Wire(err)
-	}
-	return nil
-}
+// wireText says on the wire what is wrong with a folder.
+func wireText(err error) string { return fault.Wire(err).Message }
 
 // atOnce calls do with the numbers below count, some at the same time, and returns
 // when all calls have.

@@ -170,16 +170,16 @@ func TestRootsInOrder(t *testing.T) {
 }
 
 // TestRootsConfined asserts that a folder is not touched if that is to be done under
-// a confinement, that others are, and that one that makes no sense is an error.
+// a confinement, and that others are.
 func TestRootsConfined(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, map[string]string{"a/SKILL.md": "a"})
-	params := func(sandbox string) *protocol.DiscoverRootsParams {
+	params := func(sandbox *protocol.SandboxContext) *protocol.DiscoverRootsParams {
 		return &protocol.DiscoverRootsParams{Roots: []protocol.DiscoverRoot{
-			{ID: "1", Path: h.uri("a"), Sandbox: jsontext.Value(sandbox)}, {ID: "2", Path: h.uri("a")},
+			{ID: "1", Path: h.uri("a"), Sandbox: sandbox}, {ID: "2", Path: h.uri("a")},
 		}}
 	}
-	result, err := h.discoverer().Roots(t.Context(), params(restricted))
+	result, err := h.discoverer().Roots(t.Context(), params(protocol.RestrictedSandbox(protocol.NetworkRestricted)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,15 +189,10 @@ func TestRootsConfined(t *testing.T) {
 	if second := result.Roots[1]; len(second.Skills) != 1 {
 		t.Errorf("%+v", second)
 	}
-	_, err = h.discoverer().Roots(t.Context(), params(`{}`))
-	wireError(t, err, protocol.CodeInvalidParams, "missing field `permissions`")
-	if result, err = h.discoverer().Roots(t.Context(), params(`{"permissions":{"type":"disabled"},"windowsSandboxLevel":"disabled"}`)); err != nil || len(result.Roots[0].Skills) != 1 {
+	if result, err = h.discoverer().Roots(t.Context(), params(protocol.FullAccessSandbox())); err != nil || len(result.Roots[0].Skills) != 1 {
 		t.Errorf("%+v, error %v", result, err)
 	}
 }
-
-// restricted is a confinement that can't be enforced.
-const restricted = `{"permissions":{"type":"managed","file_system":{"type":"restricted","entries":[]},"network":"restricted"},"windowsSandboxLevel":"disabled"}`
 
 // TestRootsBytes asserts that the files of one folder are bounded, and those of all.
 func TestRootsBytes(t *testing.T) {

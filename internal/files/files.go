@@ -13,6 +13,7 @@
 package files
 
 import (
+	"context"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -25,15 +26,24 @@ import (
 // time. Errors are those of the protocol, or others that fault.Wire makes so.
 type Files struct {
 	budget *Budget
+	opener Opener
 
 	mu      sync.Mutex
 	handles map[string]*handle
 	closed  bool
 }
 
-// New returns the files of a connection that has just begun.
-func New(budget *Budget) *Files {
-	return &Files{budget: budget, handles: map[string]*handle{}}
+// Opener opens files for requests that ask for a confinement.
+type Opener interface {
+	// Open opens a file as the parameters of a method, a pointer, ask for it.
+	Open(ctx context.Context, method string, params any) (*os.File, error)
+}
+
+// New returns the files of a connection that has just begun. Without an opener
+// requests that ask for a confinement are refused. With one, too, if they are for
+// anything but opening a file, as reading one is: those must not come here.
+func New(budget *Budget, opener Opener) *Files {
+	return &Files{budget: budget, opener: opener, handles: map[string]*handle{}}
 }
 
 // Close closes every open file. A block that is being read or written is finished

@@ -16,7 +16,7 @@ import (
 type handle struct{ file *os.File } // nil while it is being opened
 
 // Open opens a file to be read or written by blocks.
-func (f *Files) Open(_ context.Context, p *protocol.OpenFileParams) (*protocol.OpenFileResult, error) {
+func (f *Files) Open(ctx context.Context, p *protocol.OpenFileParams) (*protocol.OpenFileResult, error) {
 	if err := checkHandleID(p.HandleID); err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (f *Files) Open(_ context.Context, p *protocol.OpenFileParams) (*protocol.O
 	if err != nil {
 		return nil, err
 	}
-	file, err := openBlocks(p)
+	file, err := openFor(ctx, f, protocol.MethodOpenFile, p, p.Sandbox, BlocksAccess(p), OpenBlocks)
 	if err != nil {
 		f.drop(p.HandleID, h)
 		return nil, err
@@ -37,12 +37,17 @@ func (f *Files) Open(_ context.Context, p *protocol.OpenFileParams) (*protocol.O
 	return &protocol.OpenFileResult{HandleID: p.HandleID}, nil
 }
 
-func openBlocks(p *protocol.OpenFileParams) (*os.File, error) {
-	access := sandbox.Read
+// BlocksAccess returns what is done to a file that is opened.
+func BlocksAccess(p *protocol.OpenFileParams) sandbox.Access {
 	if p.Mode == protocol.OpenReplace {
-		access = sandbox.Write
+		return sandbox.Write
 	}
-	path, err := path(p.Path, p.Sandbox, access)
+	return sandbox.Read
+}
+
+// OpenBlocks opens a file to be read or written by blocks.
+func OpenBlocks(p *protocol.OpenFileParams) (*os.File, error) {
+	path, err := path(p.Path, p.Sandbox, BlocksAccess(p))
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +59,7 @@ func openBlocks(p *protocol.OpenFileParams) (*os.File, error) {
 		}
 		flags = openWrite
 	}
-	file, _, err := place.open(flags)
-	return file, err
+	return place.open(flags)
 }
 
 // AppendReadBlock reads a part of an open file and appends a

@@ -176,7 +176,7 @@ func TestHandlesAreBounded(t *testing.T) {
 	path := put(t, dir+"/f", "x")
 	full := refused{protocol.CodeInvalidRequest, "at most 128 file handles may be open per connection"}
 	budget := new(Budget)
-	f := New(budget)
+	f := New(budget, nil)
 	defer f.Close()
 	for i := range limits.FileHandles {
 		must(t, open(t, f, strconv.Itoa(i), path, protocol.OpenRead))
@@ -188,7 +188,7 @@ func TestHandlesAreBounded(t *testing.T) {
 	must(t, open(t, f, "more", path, protocol.OpenRead))
 
 	budget.used.Store(limits.OpenFiles)
-	other := New(budget)
+	other := New(budget, nil)
 	defer other.Close()
 	err := open(t, other, "h", path, protocol.OpenRead)
 	if err == nil || !strings.Contains(err.Error(), strconv.Itoa(limits.OpenFiles)) {

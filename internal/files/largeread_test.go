@@ -51,13 +51,13 @@ func TestLargeFilesWaitForRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		b := roomForOne()
-		first, err := New(b).ReadFile(ctx, large)
+		first, err := New(b, nil).ReadFile(ctx, large)
 		must(t, err)
-		_, err = readWhole(ctx, New(b), nil, small)
+		_, err = readWhole(ctx, New(b, nil), nil, small)
 		must(t, err)
 
 		began := time.Now()
-		_, err = New(b).ReadFile(ctx, large)
+		_, err = New(b, nil).ReadFile(ctx, large)
 		check(t, "while there is no room", err, crowded)
 		if waited := time.Since(began); waited != limits.LargeReadWait {
 			t.Errorf("has been refused after %v", waited)
@@ -66,12 +66,12 @@ func TestLargeFilesWaitForRoom(t *testing.T) {
 		gone, leave := context.WithCancel(ctx)
 		left := make(chan error)
 		go func() {
-			_, err := New(b).ReadFile(gone, large)
+			_, err := New(b, nil).ReadFile(gone, large)
 			left <- err
 		}()
 		read := make(chan error)
 		go func() {
-			_, err := readWhole(ctx, New(b), nil, large)
+			_, err := readWhole(ctx, New(b, nil), nil, large)
 			read <- err
 		}()
 		synctest.Wait()
@@ -114,7 +114,7 @@ func TestFilesThatGrow(t *testing.T) {
 	} {
 		b := &Budget{large: gate{most: test.most}}
 		params := holey(t, test.was)
-		r, err := New(b).ReadFile(t.Context(), params)
+		r, err := New(b, nil).ReadFile(t.Context(), params)
 		must(t, err)
 		path, err := params.Path.Native()
 		must(t, err)

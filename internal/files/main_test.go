@@ -93,7 +93,7 @@ func decode[T any](tb testing.TB, encoded []byte) *T {
 // connection returns the files of a connection, which have all been closed when
 // the test has ended.
 func connection(tb testing.TB) *Files {
-	f := New(new(Budget))
+	f := New(new(Budget), nil)
 	tb.Cleanup(f.Close)
 	return f
 }

@@ -115,19 +115,19 @@ func (p *place) status(follow bool) (status, error) {
 }
 
 // open opens a regular file.
-func (p *place) open(flags int) (*os.File, fs.FileInfo, error) {
+func (p *place) open(flags int) (*os.File, error) {
 	switch {
 	case p.isTop():
-		return nil, nil, errNoEntry
+		return nil, errNoEntry
 	case !p.follow:
 		flags |= noFollow
 	}
 	file, err := p.dir.openFile(p.name, flags, 0o666)
 	switch {
 	case errors.Is(err, errPipe) && flags&os.O_WRONLY == 0:
-		return nil, nil, p.notFile()
+		return nil, p.notFile()
 	case err != nil:
-		return nil, nil, err
+		return nil, err
 	}
 	info, err := file.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -135,9 +135,9 @@ func (p *place) open(flags int) (*os.File, fs.FileInfo, error) {
 	}
 	if err != nil {
 		file.Close()
-		return nil, nil, err
+		return nil, err
 	}
-	return file, info, nil
+	return file, nil
 }
 
 func (p *place) notFile() error {
@@ -158,7 +158,7 @@ func (d *dir) openFile(name string, flags int, perm fs.FileMode) (*os.File, erro
 
 // path returns the path on this system, if the request may do to it what it asks
 // for.
-func path(uri protocol.PathURI, confinement []byte, access sandbox.Access) (string, error) {
+func path(uri protocol.PathURI, confinement *protocol.SandboxContext, access sandbox.Access) (string, error) {
 	if err := sandbox.CheckFiles(confinement, access); err != nil {
 		return "", err
 	}

@@ -23,6 +23,25 @@ type Reading struct {
 // ReadFile opens a file to be read whole. If it is large it waits until there is
 // room for what the result takes, but not for long.
 func (f *Files) ReadFile(ctx context.Context, p *protocol.ReadFileParams) (*Reading, error) {
+	file, err := openFor(ctx, f, protocol.MethodReadFile, p, p.Sandbox, sandbox.Read, OpenToRead)
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	r := &Reading{file: file, size: info.Size(), gate: &f.budget.large}
+	if err := r.admit(ctx); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// OpenToRead opens a file that is to be read whole.
+func OpenToRead(p *protocol.ReadFileParams) (*os.File, error) {
 	path, err := path(p.Path, p.Sandbox, sandbox.Read)
 	if err != nil {
 		return nil, err
@@ -32,16 +51,7 @@ func (f *Files) ReadFile(ctx context.Context, p *protocol.ReadFileParams) (*Read
 		return nil, err
 	}
 	defer place.Close()
-	file, info, err := place.open(openRead)
-	if err != nil {
-		return nil, err
-	}
-	r := &Reading{file: file, size: info.Size(), gate: &f.budget.large}
-	if err := r.admit(ctx); err != nil {
-		file.Close()
-		return nil, err
-	}
-	return r, nil
+	return place.open(openRead)
 }
 
 // admit waits for room.

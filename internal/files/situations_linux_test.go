@@ -259,7 +259,7 @@ func TestConfined(t *testing.T) {
 	f := connection(t)
 	dir := folder(t)
 	u := uri(t, put(t, dir+"/f", "x"))
-	restricted := []byte(`{"permissions":{"type":"managed","file_system":{"type":"restricted","entries":[]},"network":"restricted"},"windowsSandboxLevel":"disabled"}`)
+	restricted := protocol.RestrictedSandbox(protocol.NetworkRestricted)
 	ctx := t.Context()
 	requests := map[string]func() error{
 		"read": func() error {

@@ -10,11 +10,24 @@ import (
 )
 
 // WriteFile writes a whole file. One that fails may have been written in part.
-func (*Files) WriteFile(_ context.Context, p *protocol.WriteFileParams) (*protocol.WriteFileResult, error) {
+func (f *Files) WriteFile(ctx context.Context, p *protocol.WriteFileParams) (*protocol.WriteFileResult, error) {
 	if p.DataBase64.Fault != nil {
 		return nil, protocol.Errorf(protocol.CodeInvalidRequest,
 			"fs/writeFile requires valid base64 dataBase64: %v", p.DataBase64.Fault)
 	}
+	file, err := openFor(ctx, f, protocol.MethodWriteFile, p, p.Sandbox, sandbox.Write, OpenToWrite)
+	if err != nil {
+		return nil, err
+	}
+	_, err = file.WriteAt(p.DataBase64.Bytes, 0)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	return &protocol.WriteFileResult{}, nil
+}
+
+// OpenToWrite opens a file that is to be written whole, from empty.
+func OpenToWrite(p *protocol.WriteFileParams) (*os.File, error) {
 	path, err := path(p.Path, p.Sandbox, sandbox.Write)
 	if err != nil {
 		return nil, err
@@ -25,23 +38,16 @@ func (*Files) WriteFile(_ context.Context, p *protocol.WriteFileParams) (*protoc
 	}
 	defer place.Close()
 	file, err := place.create()
-	switch {
-	case errors.Is(err, errPipe) && place.follow:
+	if errors.Is(err, errPipe) && place.follow {
 		return nil, errNotFile(path)
-	case err != nil:
-		return nil, err
 	}
-	_, err = file.WriteAt(p.DataBase64.Bytes, 0)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return nil, err
-	}
-	return &protocol.WriteFileResult{}, nil
+	return file, err
 }
 
 // create opens a regular file to be written, from empty. Only what is one loses
 // what is in it.
 func (p *place) create() (*os.File, error) {
-	file, _, err := p.open(openWrite)
+	file, err := p.open(openWrite)
 	if err != nil {
 		return nil, err
 	}

@@ -4,11 +4,16 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 
 	"github.com/airlock-exec/airlock/internal/environ"
 	"github.com/airlock-exec/airlock/internal/limits"
+	"github.com/airlock-exec/airlock/internal/network/relay"
+	"github.com/airlock-exec/airlock/internal/sandbox"
 	"github.com/airlock-exec/airlock/internal/spawn"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -16,8 +21,26 @@ import (
 // Launch is a start on its way: what was asked for, and the command that the
 // stages make of it.
 type Launch struct {
-	Params  *protocol.StartParams
-	Command spawn.Command
+	Params   *protocol.StartParams
+	Command  spawn.Command
+	Confined Confined
+
+	undos []func()
+}
+
+// undo has something done, after what is added later, when the process has closed
+// or can't be started.
+func (l *Launch) undo(f func()) {
+	if f != nil {
+		l.undos = append(l.undos, f)
+	}
+}
+
+// runUndos does all of that.
+func (l *Launch) runUndos() {
+	for _, undo := range slices.Backward(l.undos) {
+		undo()
+	}
 }
 
 // Stage is one step of a preparation. When ctx ends it fails with the cause.
@@ -31,22 +54,37 @@ type Config struct {
 	LoginShell string
 	// Features are those of package protocol that starts may make use of.
 	Features []string
+	// Sandbox is what confines children; nil if nothing can here.
+	Sandbox sandbox.Backend
+	// Guarded returns what no confined child may write, whatever it is allowed.
+	Guarded func() []string
+	// Logger is told what is odd about what clients ask for. Nil discards.
+	Logger *slog.Logger
 }
 
 // Launcher launches children.
 type Launcher struct {
 	features []string
+	backend  sandbox.Backend
 	stages   []Stage
 }
 
 // New makes a launcher.
 func New(config Config) *Launcher {
+	log := cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
+	guarded := config.Guarded
+	if guarded == nil {
+		guarded = func() []string { return nil }
+	}
 	return &Launcher{
 		features: config.Features,
+		backend:  config.Sandbox,
 		stages: []Stage{
 			command,
 			environment(config.Env, config.LoginShell),
 			resources,
+			confine(config.Sandbox, guarded, log),
+			reach(relay.NewBudget()),
 		},
 	}
 }
@@ -65,8 +103,13 @@ func (l *Launcher) Check(params *protocol.StartParams) error {
 				limits.CallbackProcessIDBytes)
 		}
 	}
-	if err := checkConfinement(params); err != nil {
+	if err := l.checkConfinement(params); err != nil {
 		return err
+	}
+	if params.Sandbox != nil {
+		if err := checkConfined(params); err != nil {
+			return err
+		}
 	}
 	if _, err := workingDirectory(params); err != nil {
 		return err
@@ -80,29 +123,12 @@ func (l *Launcher) Check(params *protocol.StartParams) error {
 			"processId has %d bytes: at most %d are allowed", n, limits.ProcessIDBytes)
 	}
 	if len(params.Argv) == 0 {
-		return protocol.Errorf(protocol.CodeInvalidParams, "argv must not be empty")
+		return errNoArgv
 	}
 	return l.checkExtra(params)
 }
 
-// checkConfinement refuses every confinement: a command that is to be confined
-// must not run without it.
-func checkConfinement(params *protocol.StartParams) error {
-	refuse := func(what, member string) error {
-		return protocol.WithKind(protocol.CodeInvalidParams, protocol.KindSandboxUnavailable,
-			"sandbox intent cannot be enforced on this executor: it has no "+what+
-				"; start the process without `"+member+"`, or use an executor that can confine it")
-	}
-	switch {
-	case params.NetworkProxy != nil:
-		return refuse("network proxy", "networkProxy")
-	case len(params.Sandbox) > 0 && params.Sandbox.Kind() != 'n':
-		return refuse("sandbox", "sandbox")
-	case params.EnforceManagedNetwork:
-		return refuse("managed network", "enforceManagedNetwork")
-	}
-	return nil
-}
+var errNoArgv = protocol.Errorf(protocol.CodeInvalidParams, "argv must not be empty")
 
 func workingDirectory(params *protocol.StartParams) (string, error) {
 	dir, err := params.CWD.Native()
@@ -115,21 +141,27 @@ func workingDirectory(params *protocol.StartParams) (string, error) {
 
 // Launch runs the stages and spawns the child in a group. Before the child reports
 // anything, adopt is called for whom it reports to. When ctx ends before there
-// is a child, Launch fails with the cause.
-func (l *Launcher) Launch(ctx context.Context, group *spawn.Group, params *protocol.StartParams, adopt func(*spawn.Process) spawn.Events) error {
+// is a child, Launch fails with the cause. What the stages have made ready is undone
+// when the process has closed, or before Launch fails.
+func (l *Launcher) Launch(ctx context.Context, group *spawn.Group, params *protocol.StartParams, adopt func(*spawn.Process) spawn.Events) (Confined, error) {
 	launch := &Launch{Params: params}
 	for _, stage := range l.stages {
 		if err := stage(ctx, launch); err != nil {
-			return err
+			launch.runUndos()
+			return Confined{}, err
 		}
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		launch.runUndos()
+		return Confined{}, context.Cause(ctx)
+	}
+	if launch.undos != nil {
+		launch.Command.Cleanup = launch.runUndos // also if the start fails
 	}
 	if err := group.Start(&launch.Command, adopt); err != nil {
-		return wireError(err)
+		return Confined{}, wireError(err)
 	}
-	return nil
+	return launch.Confined, nil
 }
 
 // command takes over what needs no preparation.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"go.uber.org/goleak"
 
 	"github.com/airlock-exec/airlock/internal/limits"
@@ -30,35 +29,15 @@ func startParams(t *testing.T, change func(*protocol.StartParams)) *protocol.Sta
 	return p
 }
 
-// TestCheckOrder: of several faults the one that the dialect reports first wins.
-// Each line has the faults of all lines below it, too.
-func TestCheckOrder(t *testing.T) {
-	foreign, err := protocol.ParsePathURI("file://server/share")
-	if err != nil {
-		t.Fatal(err)
-	}
-	faults := []struct {
-		add  func(*protocol.StartParams)
-		want string
-	}{
-		{func(p *protocol.StartParams) {
-			p.NetworkProxy = &protocol.NetworkProxy{PolicyDecisionTimeoutMs: new(uint64(0))}
-		}, "network policy decision callback timeout must be nonzero"},
-		{func(p *protocol.StartParams) {
-			p.NetworkProxy = &protocol.NetworkProxy{PolicyDecisionTimeoutMs: new(uint64(1))}
-			p.ProcessID = strings.Repeat("x", limits.CallbackProcessIDBytes+1)
-		}, "callback-enabled process ID must be non-empty and at most 256 bytes"},
-		{func(p *protocol.StartParams) { p.NetworkProxy = &protocol.NetworkProxy{} }, "`networkProxy`"},
-		{func(p *protocol.StartParams) { p.Sandbox = jsontext.Value("{}") }, "`sandbox`"},
-		{func(p *protocol.StartParams) { p.EnforceManagedNetwork = true }, "`enforceManagedNetwork`"},
-		{func(p *protocol.StartParams) { p.CWD = foreign }, "cwd URI `file://server/share` is not valid"},
-		{func(p *protocol.StartParams) { p.ShellSnapshot = &protocol.ShellSnapshot{} }, "`shellSnapshot`"},
-		{func(p *protocol.StartParams) { p.Argv = nil }, "argv must not be empty"},
-		{func(p *protocol.StartParams) {
-			p.Airlock = &protocol.StartExtra{TimeoutMs: new(uint64(1))}
-		}, "`airlock.timeoutMs` is switched off on this executor (feature processTimeouts)"},
-	}
-	l := New(Config{})
+// fault is something wrong with a start.
+type fault struct {
+	add  func(*protocol.StartParams)
+	want string
+}
+
+// wantInOrder checks that the first of the faults that are there is told.
+func wantInOrder(t *testing.T, l *Launcher, faults []fault) {
+	t.Helper()
 	for i, fault := range faults {
 		params := startParams(t, func(p *protocol.StartParams) {
 			for j := len(faults) - 1; j >= i; j-- {
@@ -71,9 +50,44 @@ func TestCheckOrder(t *testing.T) {
 			t.Errorf("fault %d: got %v, want %s", i, err, fault.want)
 		}
 	}
+}
+
+func foreignPath(t *testing.T) protocol.PathURI {
+	t.Helper()
+	foreign, err := protocol.ParsePathURI("file://server/share")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return foreign
+}
+
+// TestCheckOrder: of several faults the one that the dialect reports first wins.
+// Each line has the faults of all lines below it, too.
+func TestCheckOrder(t *testing.T) {
+	foreign := foreignPath(t)
+	faults := []fault{
+		{func(p *protocol.StartParams) {
+			p.NetworkProxy = &protocol.NetworkProxy{PolicyDecisionTimeoutMs: new(uint64(0))}
+		}, "network policy decision callback timeout must be nonzero"},
+		{func(p *protocol.StartParams) {
+			p.NetworkProxy = &protocol.NetworkProxy{PolicyDecisionTimeoutMs: new(uint64(1))}
+			p.ProcessID = strings.Repeat("x", limits.CallbackProcessIDBytes+1)
+		}, "callback-enabled process ID must be non-empty and at most 256 bytes"},
+		{func(p *protocol.StartParams) { p.NetworkProxy = &protocol.NetworkProxy{} }, "`networkProxy`"},
+		{func(p *protocol.StartParams) { p.Sandbox = protocol.FullAccessSandbox() }, "`sandbox`"},
+		{func(p *protocol.StartParams) { p.EnforceManagedNetwork = true }, "`enforceManagedNetwork`"},
+		{func(p *protocol.StartParams) { p.CWD = foreign }, "cwd URI `file://server/share` is not valid"},
+		{func(p *protocol.StartParams) { p.ShellSnapshot = &protocol.ShellSnapshot{} }, "`shellSnapshot`"},
+		{func(p *protocol.StartParams) { p.Argv = nil }, "argv must not be empty"},
+		{func(p *protocol.StartParams) {
+			p.Airlock = &protocol.StartExtra{TimeoutMs: new(uint64(1))}
+		}, "`airlock.timeoutMs` is switched off on this executor (feature processTimeouts)"},
+	}
+	l := New(Config{})
+	wantInOrder(t, l, faults)
 	for _, change := range []func(*protocol.StartParams){
 		nil,
-		func(p *protocol.StartParams) { p.Sandbox = jsontext.Value("null") },
+		func(p *protocol.StartParams) { p.Sandbox = nil },
 		func(p *protocol.StartParams) { p.ManagedNetwork = &protocol.ManagedNetwork{} },
 		func(p *protocol.StartParams) { p.ProcessID = "" },
 	} {
@@ -102,8 +116,8 @@ func TestLaunch(t *testing.T) {
 		p.Argv = []string{"sh", "-c", `test "$FROM" = base && test "$0" = zero && exit 3`, "zero"}
 		p.EnvPolicy = &protocol.EnvPolicy{Inherit: protocol.InheritAll}
 	})
-	if err := l.Launch(t.Context(), group, params, adopt); err != nil {
-		t.Fatal(err)
+	if confined, err := l.Launch(t.Context(), group, params, adopt); err != nil || confined != (Confined{}) {
+		t.Fatal(confined, err)
 	}
 	if code := <-e.code; code != 3 {
 		t.Errorf("exit code %d", code)
@@ -117,7 +131,7 @@ func TestLaunch(t *testing.T) {
 		{"/", protocol.KindSpawnPermissionDenied},
 		{"", protocol.KindSpawnFailed},
 	} {
-		err := l.Launch(t.Context(), group, startParams(t, func(p *protocol.StartParams) { p.Argv = []string{test.program} }), adopt)
+		_, err := l.Launch(t.Context(), group, startParams(t, func(p *protocol.StartParams) { p.Argv = []string{test.program} }), adopt)
 		if e, ok := errors.AsType[*protocol.Error](err); !ok || e.Code != protocol.CodeInternal || e.Kind() != test.kind {
 			t.Errorf("%q: got %v, want %s", test.program, err, test.kind)
 		}
@@ -126,7 +140,7 @@ func TestLaunch(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("terminated")
 	cancel(cause)
-	if err := l.Launch(ctx, group, startParams(t, nil), adopt); !errors.Is(err, cause) {
+	if _, err := l.Launch(ctx, group, startParams(t, nil), adopt); !errors.Is(err, cause) {
 		t.Errorf("canceled: %v", err)
 	}
 }

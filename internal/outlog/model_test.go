@@ -188,6 +188,19 @@ func (m *model) read(t *rapid.T) {
 	}
 }
 
+func (m *model) newest(t *rapid.T) {
+	most := rapid.Uint64Range(0, 400_000).Draw(t, "most")
+	got := m.log.Newest(most)
+	m.sealed = m.log.sealed // it is a read, of more than it returns
+	i := len(m.all)
+	for total := uint64(0); i > m.first(); i-- {
+		if total += uint64(len(m.all[i-1].Data)); total > most {
+			break
+		}
+	}
+	checkChunks(t, got, m.all[i:])
+}
+
 func (m *model) walk(t *rapid.T) {
 	c := rapid.SampledFrom(m.cursors).Draw(t, "cursor")
 	before := m.bound(t, c.at)
@@ -237,6 +250,7 @@ func againstModel(t *rapid.T) {
 		"other event":  func(*rapid.T) { m.next++ },
 		"trim":         m.trim,
 		"read":         m.read,
+		"newest":       m.newest,
 		"walk":         m.walk,
 		"walk on":      func(t *rapid.T) { m.walk(t); m.walk(t); m.walk(t) },
 		"fault":        m.fault,

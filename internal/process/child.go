@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/airlock-exec/airlock/internal/helper/plan"
 	"github.com/airlock-exec/airlock/internal/spawn"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -35,6 +36,14 @@ type Child interface {
 	Mechanisms() spawn.Mechanisms
 	// Exceeded tells, once the process has exited, which limit that was for.
 	Exceeded() spawn.Exceeded
+	// Denials returns what its sandbox has not let it do, as far as that is seen.
+	// Nothing is added once it has exited.
+	Denials() []plan.Denial
+	// SetupFailure tells why its sandbox could not be set up, and nothing was
+	// executed; nil if that is not so.
+	SetupFailure() *spawn.SetupFailure
+	// Silent returns a channel that is closed when all its streams have ended.
+	Silent() <-chan struct{}
 }
 
 // exceeded returns the reason if a child has been ended by a limit.
@@ -51,8 +60,8 @@ func exceeded(c Child) protocol.EndReason {
 	}
 }
 
-// startExtra tells how the limits that were asked for are enforced.
-func (p *Process) startExtra() *protocol.StartResultExtra {
+// limitMechanisms tells how the limits that were asked for are enforced.
+func (p *Process) limitMechanisms() *protocol.LimitMechanisms {
 	p.mu.Lock()
 	child, limits := p.child, p.limits
 	p.mu.Unlock()
@@ -60,11 +69,11 @@ func (p *Process) startExtra() *protocol.StartResultExtra {
 		return nil
 	}
 	m := child.Mechanisms()
-	return &protocol.StartResultExtra{Limits: &protocol.LimitMechanisms{
+	return &protocol.LimitMechanisms{
 		MemoryBytes: protocol.LimitMechanism(m.Memory),
 		CPUSeconds:  protocol.LimitMechanism(m.CPU),
 		Processes:   protocol.LimitMechanism(m.Processes),
 		OpenFiles:   protocol.LimitMechanism(m.OpenFiles),
 		FileBytes:   protocol.LimitMechanism(m.File),
-	}}
+	}
 }

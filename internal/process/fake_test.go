@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/airlock-exec/airlock/internal/helper/plan"
 	"github.com/airlock-exec/airlock/internal/spawn"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -31,6 +32,9 @@ type fakeChild struct {
 	stubborn    bool            // SIGTERM is ignored
 	exceeded    spawn.Exceeded
 	lingered    bool
+	silent      chan struct{}
+	denials     []plan.Denial
+	failure     *spawn.SetupFailure
 	killed      chan struct{} // closed by Kill
 	killOnce    sync.Once
 	signalError error
@@ -109,6 +113,12 @@ func (c *fakeChild) Lingered() bool { return c.lingered }
 
 func (c *fakeChild) Exceeded() spawn.Exceeded { return c.exceeded }
 
+func (c *fakeChild) Denials() []plan.Denial { return c.denials }
+
+func (c *fakeChild) SetupFailure() *spawn.SetupFailure { return c.failure }
+
+func (c *fakeChild) Silent() <-chan struct{} { return c.silent }
+
 // Kill ends the child as SIGKILL does, unless it has ended.
 func (c *fakeChild) Kill() {
 	c.killOnce.Do(func() {
@@ -145,6 +155,7 @@ type fakeLauncher struct {
 	// gate, if not nil, holds launches until it is closed or they are canceled.
 	gate     chan struct{}
 	children chan *fakeChild
+	confined Confined
 }
 
 // Usages implements Launcher.
@@ -163,21 +174,21 @@ func newFakeLauncher() *fakeLauncher { return &fakeLauncher{children: make(chan 
 
 func (l *fakeLauncher) Check(*protocol.StartParams) error { return l.check }
 
-func (l *fakeLauncher) Launch(ctx context.Context, _ *protocol.StartParams, adopt func(Child) spawn.Events) error {
+func (l *fakeLauncher) Launch(ctx context.Context, _ *protocol.StartParams, adopt func(Child) spawn.Events) (Confined, error) {
 	if l.gate != nil {
 		select {
 		case <-l.gate:
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return Confined{}, context.Cause(ctx)
 		}
 	}
 	if l.fail != nil {
-		return l.fail
+		return Confined{}, l.fail
 	}
-	child := &fakeChild{killed: make(chan struct{})}
+	child := &fakeChild{killed: make(chan struct{}), silent: make(chan struct{})}
 	child.events = adopt(child)
 	l.children <- child
-	return nil
+	return l.confined, nil
 }
 
 // rig is a table over fake children.
@@ -189,7 +200,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	launcher := newFakeLauncher()
-	table := NewTable(Config{Retention: 80 * time.Second, MaxProcesses: 50}, launcher)
+	table := NewTable(Config{Retention: 80 * time.Second, MaxProcesses: 50, Features: protocol.Features()}, launcher)
 	t.Cleanup(table.Close)
 	return &rig{t, table, launcher}
 }

@@ -32,8 +32,11 @@ type Event struct {
 	// event is taken.
 	Stream spawn.Stream
 	Data   []byte
-	// ExitCode of an exited event.
-	ExitCode int32
+	// ExitCode of an exited event, and what is told of its sandbox.
+	ExitCode      int32
+	SandboxDenied bool
+	Denials       []protocol.Denial
+	SetupError    *protocol.SetupError
 	// Reason, if not empty, is why the process has been ended.
 	Reason protocol.EndReason
 	// Gap is set if events right before this one have been dropped.
@@ -169,7 +172,7 @@ func (c *cursor) take() (Event, bool) {
 	}
 	event := Event{ProcessID: p.id, Seq: c.sent + 1, ExitCode: p.exitCode}
 	next, exitSeq, closeSeq := p.nextSeq, p.exitSeq, p.closeSeq
-	reason, reasonSeq := p.reason, p.reasonSeq
+	reason, reasonSeq, sandbox := p.reason, p.reasonSeq, p.sandbox
 	p.mu.Unlock()
 
 	// Output may have to be fetched from a file.
@@ -191,6 +194,7 @@ func (c *cursor) take() (Event, bool) {
 	switch event.Seq {
 	case exitSeq:
 		event.Kind = EventExited
+		event.SandboxDenied, event.Denials, event.SetupError = sandbox.denied, sandbox.denials, sandbox.setup
 	case closeSeq:
 		event.Kind = EventClosed
 	}

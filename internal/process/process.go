@@ -30,6 +30,8 @@ type Process struct {
 	cancel      func()                  // ends the preparation
 	about       about                   // for lists
 	limits      *protocol.ProcessLimits // that were asked for
+	confined    bool                    // a sandbox was asked for
+	askedOurs   bool                    // something of Airlock was
 	number      uint64                  // in the order of the starts
 
 	mu    sync.Mutex
@@ -50,6 +52,7 @@ type Process struct {
 	// number of the event that tells, 0 before.
 	reason      protocol.EndReason
 	reasonSeq   uint64
+	sandbox     sandboxReport
 	outputBytes [spawn.Terminal + 1]uint64 // by stream
 	timeouts    timeouts
 	termination *termination // under way; nil if there is none
@@ -68,6 +71,7 @@ func newProcess(t *Table, params *protocol.StartParams, cancel func()) *Process 
 		id: params.ProcessID, table: t, cancel: cancel, nextSeq: 1,
 		hasStdin: params.TTY || params.PipeStdin, hasTerminal: params.TTY,
 		about: describe(params), log: outlog.New(t.config.Log),
+		confined: params.Sandbox != nil, askedOurs: params.Airlock != nil,
 	}
 	if extra := params.Airlock; extra != nil {
 		p.limits = extra.Limits
@@ -249,12 +253,14 @@ func (p *Process) trim() {
 
 // Exited implements [spawn.Events].
 func (p *Process) Exited(code int) {
+	report := p.sandboxReport(code)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.state == starting {
 		return // an orphan, which was never heard of
 	}
 	p.moveTo(exited)
+	p.sandbox = report
 	p.exitSeq = p.nextNumber()
 	p.exitCode = int32(code)
 	if p.reason == "" && code != 0 {

@@ -114,6 +114,7 @@ func (p *Process) look(params *protocol.ReadParams, observer bool) (reading Read
 		cautious = nil
 	}
 	reason, reasonSeq, exitSeq, closeSeq := p.reason, p.reasonSeq, p.exitSeq, p.closeSeq
+	sandbox := p.sandbox
 	p.mu.Unlock()
 
 	if cautious != nil && most == nil {
@@ -133,6 +134,10 @@ func (p *Process) look(params *protocol.ReadParams, observer bool) (reading Read
 		readExtra(result).Reason = reason
 	case result.Closed && closeSeq == reasonSeq:
 		readExtra(result).CloseReason = reason
+	}
+	if result.Exited {
+		result.SandboxDenied = sandbox.denied
+		sandbox.add(result)
 	}
 	if cautious != nil {
 		reading.Sent = func() { p.caughtUp(cautious, after, stopped && params.MaxBytes == nil) }

@@ -16,10 +16,11 @@ import (
 type Launcher interface {
 	// Check refuses what can't be started whatever the state of the host.
 	Check(params *protocol.StartParams) error
-	// Launch starts a child. Before the child reports anything, adopt is called
-	// for whom it reports to; if and only if Launch returns no error. When ctx
-	// ends while there is no child yet, it fails with the cause.
-	Launch(ctx context.Context, params *protocol.StartParams, adopt func(Child) spawn.Events) error
+	// Launch starts a child, and tells what confines it. Before the child reports
+	// anything, adopt is called for whom it reports to; if and only if Launch
+	// returns no error. When ctx ends while there is no child yet, it fails with
+	// the cause.
+	Launch(ctx context.Context, params *protocol.StartParams, adopt func(Child) spawn.Events) (Confined, error)
 	// Usages returns what each of these children, and all that it has started,
 	// uses now.
 	Usages(children []Child) []spawn.Usage
@@ -39,6 +40,9 @@ type Config struct {
 	// Input bounds what is to be written to the processes of all tables that
 	// share it.
 	Input *Budget
+	// Features are those of package protocol that clients are told of: sandboxTier,
+	// sandboxDenials and sandboxSetupError.
+	Features []string
 }
 
 // Table is the processes of one session.
@@ -70,7 +74,7 @@ var errCanceled = errors.New("start was cancelled")
 // Starting is a start whose id has been taken. [Starting.Run] must follow.
 type Starting struct {
 	p   *Process
-	run func() error
+	run func() (Confined, error)
 }
 
 // Start begins to start a process: it makes the checks that need no effects and
@@ -91,19 +95,20 @@ func (t *Table) Start(params *protocol.StartParams) (*Starting, error) {
 		t.config.Input.give(given)
 		return nil, err
 	}
-	return &Starting{p: p, run: func() error { return t.launch(ctx, p, params) }}, nil
+	return &Starting{p: p, run: func() (Confined, error) { return t.launch(ctx, p, params) }}, nil
 }
 
 // Run does the rest of the start, and returns when the program has been executed
-// or why it has not. What it returns besides is nil if there is nothing to tell. It does not end with the request that asked for it:
+// or why it has not. It does not end with the request that asked for it:
 // terminating the process or closing the table cancels it.
-func (s *Starting) Run() (*protocol.StartResultExtra, error) {
+func (s *Starting) Run() (*protocol.StartResult, error) {
 	defer s.p.table.tasks.Done()
 	defer s.p.cancel()
-	if err := s.run(); err != nil {
+	confined, err := s.run()
+	if err != nil {
 		return nil, err
 	}
-	return s.p.startExtra(), nil
+	return s.p.startResult(confined), nil
 }
 
 // reserve takes the id for a process that is to be launched.
@@ -138,21 +143,22 @@ func errStartCanceled(id string) error {
 }
 
 // launch makes the child of a reserved process.
-func (t *Table) launch(ctx context.Context, p *Process, params *protocol.StartParams) error {
+func (t *Table) launch(ctx context.Context, p *Process, params *protocol.StartParams) (Confined, error) {
 	t.open.Add(1)
-	if err := t.launcher.Launch(ctx, params, p.adopt); err != nil {
+	confined, err := t.launcher.Launch(ctx, params, p.adopt)
+	if err != nil {
 		t.open.Done()
 		t.forget(p)
 		if errors.Is(err, errCanceled) {
-			return errStartCanceled(p.id)
+			err = errStartCanceled(p.id)
 		}
-		return err
+		return Confined{}, err
 	}
 	if child := p.orphan(); child != nil {
 		child.Kill()
-		return errStartCanceled(p.id)
+		return Confined{}, errStartCanceled(p.id)
 	}
-	return nil
+	return confined, nil
 }
 
 // Announce lets the events of the process flow to the feed. It is called once

@@ -241,7 +241,7 @@ type deafLauncher struct {
 	gate chan struct{}
 }
 
-func (l deafLauncher) Launch(_ context.Context, params *protocol.StartParams, adopt func(Child) spawn.Events) error {
+func (l deafLauncher) Launch(_ context.Context, params *protocol.StartParams, adopt func(Child) spawn.Events) (Confined, error) {
 	<-l.gate
 	return l.fakeLauncher.Launch(context.Background(), params, adopt)
 }

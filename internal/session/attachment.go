@@ -77,16 +77,18 @@ func appendEvent(dst []byte, e process.Event) []byte {
 		first, dropped := process.DescribeGap(e.Gap, e.Seq)
 		extra = &protocol.EventExtra{FirstSeq: first, DroppedBytes: dropped}
 	}
-	if e.Reason != "" {
+	if e.Reason != "" || e.Denials != nil || e.SetupError != nil {
 		if extra == nil {
 			extra = &protocol.EventExtra{}
 		}
-		extra.Reason = e.Reason
+		extra.Reason, extra.Denials, extra.SetupError = e.Reason, e.Denials, e.SetupError
 	}
 	switch e.Kind {
 	case process.EventExited:
 		return protocol.AppendNotification(dst, protocol.NotificationProcessExited,
-			&protocol.ExitedNotification{ProcessID: e.ProcessID, Seq: e.Seq, ExitCode: e.ExitCode, Airlock: extra})
+			&protocol.ExitedNotification{
+				ProcessID: e.ProcessID, Seq: e.Seq, ExitCode: e.ExitCode, SandboxDenied: e.SandboxDenied, Airlock: extra,
+			})
 	case process.EventClosed:
 		return protocol.AppendNotification(dst, protocol.NotificationProcessClosed,
 			&protocol.ClosedNotification{ProcessID: e.ProcessID, Seq: e.Seq, Airlock: extra})

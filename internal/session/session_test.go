@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/airlock-exec/airlock/internal/helper/plan"
 	"github.com/airlock-exec/airlock/internal/process"
 	"github.com/airlock-exec/airlock/internal/spawn"
 	"github.com/airlock-exec/airlock/protocol"
@@ -27,6 +28,9 @@ type child struct {
 	killed bool
 	// exceeded is the limit that it will have gone beyond.
 	exceeded spawn.Exceeded
+	// denials and failure are what its sandbox tells.
+	denials []plan.Denial
+	failure *spawn.SetupFailure
 }
 
 func (*child) PID() int                            { return 1 }
@@ -35,6 +39,9 @@ func (*child) CloseStdin()                         {}
 func (*child) Resize(spawn.Size) error             { return nil }
 func (*child) Signal(spawn.Signal) (bool, error)   { return true, nil }
 func (*child) Lingered() bool                      { return false }
+func (*child) Silent() <-chan struct{}             { return nil }
+func (c *child) Denials() []plan.Denial            { return c.denials }
+func (c *child) SetupFailure() *spawn.SetupFailure { return c.failure }
 func (*child) Mechanisms() (none spawn.Mechanisms) { return none }
 func (c *child) Exceeded() spawn.Exceeded          { return c.exceeded }
 func (c *child) Terminate(context.Context, time.Duration) (killed, survivors []int) {
@@ -56,10 +63,10 @@ type launcher struct{ newest *child }
 func (*launcher) Close()                               {}
 func (*launcher) Usages([]process.Child) []spawn.Usage { return nil }
 func (*launcher) Check(*protocol.StartParams) error    { return nil }
-func (l *launcher) Launch(_ context.Context, _ *protocol.StartParams, adopt func(process.Child) spawn.Events) error {
+func (l *launcher) Launch(_ context.Context, _ *protocol.StartParams, adopt func(process.Child) spawn.Events) (none process.Confined, err error) {
 	l.newest = &child{}
 	l.newest.events = adopt(l.newest)
-	return nil
+	return none, nil
 }
 
 // peer keeps what it is told.
@@ -110,7 +117,7 @@ func newRig(t *testing.T) *rig {
 	r.Registry = NewRegistry(Config{
 		TTL: 80 * time.Second, MaxSessions: 3,
 		NewTable: func() *process.Table {
-			return process.NewTable(process.Config{Retention: time.Minute, MaxProcesses: 10}, r.launcher)
+			return process.NewTable(process.Config{Retention: time.Minute, MaxProcesses: 10, Features: protocol.Features()}, r.launcher)
 		},
 	})
 	t.Cleanup(r.Close)
@@ -153,6 +160,49 @@ func TestReason(t *testing.T) {
 		want := []string{
 			`{"method":"process/exited","params":{"processId":"p","seq":1,"exitCode":137,"sandboxDenied":false,"airlock":{"reason":"memory"}}}`,
 			`{"method":"process/closed","params":{"processId":"p","seq":2}}`,
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if diff := cmp.Diff(want, p.told); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestSandbox: the exit tells what is known of the sandbox.
+func TestSandbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		p := &peer{}
+		a := r.create(p)
+		a.Announce()
+		for _, id := range []string{"p", "q"} {
+			s, err := a.Session().Processes().Start(&protocol.StartParams{
+				ProcessID: id, Sandbox: protocol.FullAccessSandbox(), Airlock: &protocol.StartExtra{},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Run(); err != nil {
+				t.Fatal(err)
+			}
+			s.Announce()
+			child := r.launcher.newest
+			if id == "p" {
+				child.events.Output(spawn.Stderr, []byte("sandbox\n"))
+				child.denials = []plan.Denial{{What: "connect", Path: "/s", Count: 2}}
+			} else {
+				child.failure = &spawn.SetupFailure{Stage: "mounts", Message: "no"}
+			}
+			child.Kill()
+			synctest.Wait()
+		}
+		want := []string{
+			`{"method":"process/output","params":{"processId":"p","seq":1,"stream":"stderr","chunk":"c2FuZGJveAo="}}`,
+			`{"method":"process/exited","params":{"processId":"p","seq":2,"exitCode":137,"sandboxDenied":true,"airlock":{"denials":[{"what":"connect","path":"/s","count":2}]}}}`,
+			`{"method":"process/closed","params":{"processId":"p","seq":3}}`,
+			`{"method":"process/exited","params":{"processId":"q","seq":1,"exitCode":137,"sandboxDenied":false,"airlock":{"setupError":{"stage":"mounts","message":"no"}}}}`,
+			`{"method":"process/closed","params":{"processId":"q","seq":2}}`,
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -24,6 +24,8 @@ func draw(t *rapid.T, typ reflect.Type) reflect.Value {
 			uri, _ = protocol.ParsePathURI("file:///tmp")
 		}
 		v.Set(reflect.ValueOf(uri))
+	case typ == reflect.TypeFor[protocol.NonZero]():
+		v.SetUint(max(1, rapid.Uint64().Draw(t, "number")))
 	case typ == reflect.TypeFor[protocol.UUID]():
 		v.Set(reflect.ValueOf(protocol.NewUUID()))
 	case typ == reflect.TypeFor[protocol.FileData]():
@@ -35,6 +37,8 @@ func draw(t *rapid.T, typ reflect.Type) reflect.Value {
 			v.Set(reflect.New(typ.Elem()))
 			v.Elem().Set(draw(t, typ.Elem()))
 		}
+	case kind == reflect.Struct && isUnion(typ):
+		drawUnion(t, v)
 	case kind == reflect.Struct:
 		for i := range typ.NumField() {
 			v.Field(i).Set(draw(t, typ.Field(i).Type))
@@ -66,6 +70,30 @@ func draw(t *rapid.T, typ reflect.Type) reflect.Value {
 		t.Fatalf("no values of type %s: teach draw", typ)
 	}
 	return v
+}
+
+func isUnion(t reflect.Type) bool {
+	tag, _ := protocol.Union(t)
+	return tag != ""
+}
+
+// drawUnion makes one of the objects that v can be.
+func drawUnion(t *rapid.T, v reflect.Value) {
+	_, objects := protocol.Union(v.Type())
+	o := rapid.SampledFrom(objects).Draw(t, "object")
+	v.Field(0).SetString(o.Name) // the tag comes first in all of them
+	for _, m := range o.Members {
+		member := v.FieldByIndex(m.Field.Index)
+		switch kind := member.Kind(); {
+		case m.Required && kind == reflect.Pointer:
+			member.Set(reflect.New(member.Type().Elem()))
+			member.Elem().Set(draw(t, member.Type().Elem()))
+		case m.Required && kind == reflect.Slice:
+			member.Set(reflect.AppendSlice(reflect.MakeSlice(member.Type(), 0, 0), draw(t, member.Type())))
+		default:
+			member.Set(draw(t, member.Type()))
+		}
+	}
 }
 
 // replacements are put in the place of parts of values. What schema and decoder see

@@ -29,8 +29,10 @@ func TestDocumentIsWhole(t *testing.T) {
 	inCode := map[string]bool{}
 	prose := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(text, "")
 	for _, code := range regexp.MustCompile("`[^`]+`").FindAllString(prose, -1) {
-		for _, word := range regexp.MustCompile(`[A-Za-z0-9]+`).FindAllString(code, -1) {
-			inCode[word] = true
+		for _, words := range []string{`[A-Za-z0-9]+`, `[A-Za-z0-9_-]+`} {
+			for _, word := range regexp.MustCompile(words).FindAllString(code, -1) {
+				inCode[word] = true
+			}
 		}
 	}
 	for _, m := range protocol.Contract() {

@@ -74,6 +74,9 @@ var special = map[reflect.Type]object{
 	},
 	reflect.TypeFor[protocol.Unit]():  {{"type", []string{"object", "null"}}, {"maxProperties", 0}},
 	reflect.TypeFor[jsontext.Value](): {},
+	reflect.TypeFor[protocol.NonZero](): {
+		{"type", "integer"}, {"minimum", 1}, {"maximum", ^uint64(0)},
+	},
 }
 
 // define returns the schema of a type itself.
@@ -117,6 +120,9 @@ func (b *builder) define(t reflect.Type) object {
 
 // structure returns the schema of an object with known members.
 func (b *builder) structure(t reflect.Type) object {
+	if tag, objects := protocol.Union(t); tag != "" {
+		return b.union(t, tag, objects)
+	}
 	members, closed := protocol.Members(t)
 	properties, required := object{}, []string{}
 	for _, m := range members {
@@ -134,6 +140,28 @@ func (b *builder) structure(t reflect.Type) object {
 		o = append(o, member{"additionalProperties", false})
 	}
 	return o
+}
+
+// union returns the schema of an object that is one of several, which a member
+// tells.
+func (b *builder) union(t reflect.Type, tag string, objects []protocol.UnionVariant) object {
+	var either []object
+	for _, o := range objects {
+		properties := object{{tag, object{{"type", "string"}, {"enum", []string{o.Name}}}}}
+		required := []string{tag}
+		for _, m := range o.Members {
+			values := m.Field.Type
+			if m.Required && values.Kind() == reflect.Pointer {
+				values = values.Elem() // it may be missing from the other objects only
+			}
+			properties = append(properties, member{m.Name, b.schema(values).described(b.notes.field(t, m.Field))})
+			if m.Required {
+				required = append(required, m.Name)
+			}
+		}
+		either = append(either, object{{"type", "object"}, {"properties", properties}, {"required", required}})
+	}
+	return object{{"anyOf", either}}
 }
 
 // member returns the schema of the values of a member.

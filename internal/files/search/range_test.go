@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
 	"github.com/airlock-exec/airlock/internal/limits"
@@ -114,7 +113,7 @@ func TestReadRangeRefuses(t *testing.T) {
 	dir := t.TempDir()
 	path := writeFile(t, "abc", dir)
 	one := &protocol.ByteRange{Length: 1}
-	restricting := jsontext.Value(`{"permissions":{"type":"managed","file_system":{"type":"restricted"},"network":"enabled"},"windowsSandboxLevel":"disabled"}`)
+	restricting := protocol.RestrictedSandbox(protocol.NetworkRestricted)
 	native, err := uri(t, dir).Native()
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,10 @@ import (
 // places are for the searches that are at work at the same time.
 var places = turns.New(limits.Searches, limits.TurnPatience)
 
+// Turn waits for a place among the searches that are at work, also of those that
+// somebody else carries out. It is given back by done, which must be called once.
+func Turn(ctx context.Context) (done func(), err error) { return places.Take(ctx) }
+
 // Search answers airlock/fsSearch. It waits for its turn, and then takes
 // [limits.SearchTime] or not much longer. Errors are as they travel.
 func Search(ctx context.Context, p *protocol.SearchParams) (*protocol.SearchResult, error) {

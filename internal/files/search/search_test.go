@@ -7,8 +7,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/airlock-exec/airlock/internal/limits"
 	"github.com/airlock-exec/airlock/protocol"
 )
@@ -153,7 +151,7 @@ func TestRoots(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	root := uri(t, t.TempDir())
-	restricting := jsontext.Value(`{"permissions":{"type":"managed","file_system":{"type":"restricted"},"network":"enabled"},"windowsSandboxLevel":"disabled"}`)
+	restricting := protocol.RestrictedSandbox(protocol.NetworkRestricted)
 	tooMany := make([]string, limits.Globs+1)
 	for i := range tooMany {
 		tooMany[i] = "x"

@@ -31,7 +31,7 @@ func TestRefused(t *testing.T) {
 	c.refused(protocol.WatchParams{WatchID: "w", Path: here}, `there is a watch "w" already`)
 	c.refused(protocol.WatchParams{WatchID: "v", Path: here, Include: []string{"["}}, "include")
 	c.refused(protocol.WatchParams{WatchID: "v", Path: here, Exclude: make([]string, limits.Globs+1)}, "globs")
-	c.refused(protocol.WatchParams{WatchID: "v", Path: here, Sandbox: []byte(`{"permissions":{"type":"managed","file_system":{"type":"restricted","entries":[]},"network":"restricted"},"windowsSandboxLevel":"disabled"}`)}, "sandbox")
+	c.refused(protocol.WatchParams{WatchID: "v", Path: here, Sandbox: protocol.RestrictedSandbox(protocol.NetworkRestricted)}, "sandbox")
 	c.refused(protocol.WatchParams{WatchID: "v", Path: uri(t, filepath.Join(dir, "no"))}, "no")
 	if foreign, err := protocol.ParsePathURI("file:///C:/x"); err == nil && filepath.Separator == '/' {
 		c.refused(protocol.WatchParams{WatchID: "v", Path: foreign}, "file:///C:/x")

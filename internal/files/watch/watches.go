@@ -151,8 +151,10 @@ func (ws *Watches) newWatch(p *protocol.WatchParams) (*watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sandbox.CheckFiles(p.Sandbox, sandbox.Read); err != nil {
-		return nil, err
+	if sandbox.Confines(p.Sandbox, sandbox.Read) {
+		// The system tells of changes to who watches, whatever he may read.
+		return nil, protocol.Errorf(protocol.CodeInvalidRequest, "a watch can't be confined by a `sandbox` that restricts reading: "+
+			"watch without one, or list the directory from time to time")
 	}
 	path, err := fault.Native(p.Path)
 	if err != nil {
