@@ -159,7 +159,12 @@ func (c *client) runConfined(argv []string, tty bool, sandbox *sandboxContext) e
 
 // open starts a process that stays and waits for the answer to its start.
 func (c *client) open(argv []string, tty bool) (process string, err error) {
-	process, err = c.launch(argv, tty)
+	return c.openConfined(argv, tty, nil)
+}
+
+// openConfined is open in a sandbox, or in none if it is nil.
+func (c *client) openConfined(argv []string, tty bool, sandbox *sandboxContext) (process string, err error) {
+	process, err = c.launchConfined(argv, tty, sandbox)
 	for err == nil && !c.live[process].answered {
 		_, err = c.next()
 	}

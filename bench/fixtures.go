@@ -91,6 +91,13 @@ func (f *fixtures) build(ctx context.Context, name, source string) (*target, err
 	return &target{name: bareName, argv: []string{program}}, nil
 }
 
+// makeWorkspace makes a directory for a contestant to work in, with a repository in
+// it, of which the rest of the protected names are missing.
+func (f *fixtures) makeWorkspace(name string) (dir string, err error) {
+	dir = filepath.Join(f.dir, "workspace-"+name)
+	return dir, os.MkdirAll(filepath.Join(dir, ".git"), 0o700)
+}
+
 // contents is a file and what is in it.
 type contents struct {
 	path string

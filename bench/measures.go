@@ -28,6 +28,7 @@ type sizes struct {
 	idlePTYs   int           // PTYs held open at once
 	roundTrips int           // small requests
 	sandboxed  int           // confined processes
+	idleBoxes  int           // confined processes held open at once
 	reads      int           // of the whole file
 	walks      int           // of the whole tree
 	blocks     int           // of a file, read and written
@@ -41,18 +42,18 @@ type sizes struct {
 var (
 	full = sizes{
 		name: "full", rounds: 5, starts: 20, spawns: 200, parallel: 400, streamMiB: 256, echoes: 500, idlePTYs: 200,
-		roundTrips: 2000, sandboxed: 20, reads: 20, walks: 20, blocks: 1024, bodyMiB: 200, settle: 2 * time.Second,
+		roundTrips: 2000, sandboxed: 20, idleBoxes: 20, reads: 20, walks: 20, blocks: 1024, bodyMiB: 200, settle: 2 * time.Second,
 	}
 	quick = sizes{
 		name: "quick", rounds: 2, starts: 5, spawns: 20, parallel: 64, streamMiB: 32, echoes: 50, idlePTYs: 30,
-		roundTrips: 300, sandboxed: 5, reads: 5, walks: 5, blocks: 64, bodyMiB: 32, settle: 500 * time.Millisecond,
+		roundTrips: 300, sandboxed: 5, idleBoxes: 5, reads: 5, walks: 5, blocks: 64, bodyMiB: 32, settle: 500 * time.Millisecond,
 	}
 	// check is for the regression check: many short turns, since what disturbs
 	// the machine for a moment then falls on one of many, and so does how a server
 	// happens to lie on the cores. Those that vary most take several in a round.
 	check = sizes{
 		name: "check", rounds: 9, limit: 35 * time.Second, starts: 4, spawns: 60, parallel: 96, streamMiB: 64, echoes: 100, idlePTYs: 30,
-		roundTrips: 300, sandboxed: 8, reads: 5, walks: 5, blocks: 64, bodyMiB: 64, settle: 200 * time.Millisecond,
+		roundTrips: 300, sandboxed: 8, idleBoxes: 5, reads: 5, walks: 5, blocks: 64, bodyMiB: 64, settle: 200 * time.Millisecond,
 		turns: map[string]int{"startup": 3, "parallel": 3, "stream-head": 4, "stream-dd": 5, "echo": 6, "status": 6},
 	}
 )
@@ -131,9 +132,28 @@ var measures = []measure{
 		{key: "added", title: "sandboxed /bin/true, added (bare: bwrap)", unit: "ms", budget: atMostTimes(1, bareName)},
 		{key: "p50", title: "sandboxed /bin/true, start to closed, p50", unit: "ms"},
 	}},
+	{"sandbox-write", sandboxedWrite, bareSandboxedWrite, []row{
+		{key: "added", title: "same, a workspace can be written, added", unit: "ms", budget: atMostTimes(1, bareName)},
+		{key: "p50", title: "same, p50", unit: "ms"},
+	}},
+	{"sandbox-first", sandboxedFirst, bareSandboxed, []row{
+		{key: "added", title: "first one of a server, added (bare: bwrap)", unit: "ms"},
+	}},
 	{"sandbox-paced", sandboxedPaced, bareSandboxedPaced, []row{
-		{key: "added", title: "same, 20 a second, added (bare: clone)", unit: "ms", budget: atMost(4)},
+		{key: "added", title: "sandboxed, 20 a second, added (bare: clone)", unit: "ms", budget: atMost(4)},
 		{key: "p50", title: "same, 20 a second, p50", unit: "ms"},
+	}},
+	{"sandbox-many", sandboxedMany, bareSandboxedMany, []row{
+		{key: "rate", title: "100 sandboxed at once (bare: bwrap)", unit: "/s", unsteady: true},
+	}},
+	{"sandbox-idle", idleSandboxMemory, nil, []row{
+		{key: "each", title: "per idle sandbox, RSS", unit: "MB", budget: atMost(6)},
+	}},
+	{"sandbox-read", sandboxedRead, nil, []row{
+		{key: "p50", title: "fs/readFile of 1 KiB, sandboxed, p50", unit: "ms", budget: atMost(3)},
+	}},
+	{"sandbox-fs-write", sandboxedWriteFile, nil, []row{
+		{key: "p50", title: "fs/writeFile of a byte, in a new workspace, p50", unit: "ms"},
 	}},
 	{"fs-read", readFile, bareReadFile, []row{
 		{key: "rate", title: "fs/readFile, 4 MiB", unit: "MiB/s", budget: atLeastTimes(6, peerName)},

@@ -20,34 +20,57 @@ type sandboxContext struct {
 		} `json:"file_system"`
 		Network string `json:"network"`
 	} `json:"permissions"`
-	Cwd                 string `json:"cwd"`
-	WindowsSandboxLevel string `json:"windowsSandboxLevel"` // required on every system
+	Cwd                 string   `json:"cwd"`
+	WorkspaceRoots      []string `json:"workspaceRoots,omitempty"`
+	WindowsSandboxLevel string   `json:"windowsSandboxLevel"` // required on every system
 }
 
 type sandboxEntry struct {
 	Path struct {
 		Type  string            `json:"type"`
-		Value map[string]string `json:"value"`
+		Value map[string]string `json:"value,omitempty"`
+		Path  string            `json:"path,omitempty"`
 	} `json:"path"`
 	Access string `json:"access"`
 }
 
 // readOnly lets a process read everything, write nothing and reach no network.
 func readOnly() *sandboxContext {
-	var root sandboxEntry
-	root.Path.Type, root.Path.Value, root.Access = "special", map[string]string{"kind": "root"}, "read"
 	s := &sandboxContext{Cwd: "file:///", WindowsSandboxLevel: "disabled"}
 	s.Permissions.Type, s.Permissions.Network = "managed", "restricted"
 	s.Permissions.FileSystem.Type = "restricted"
-	s.Permissions.FileSystem.Entries = []sandboxEntry{root}
+	s.allow("root", "read")
 	return s
 }
 
-// bwrapArgv confines the same way with bubblewrap.
-var bwrapArgv = []string{
-	"bwrap", "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev",
-	"--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--proc", "/proc",
-	"--cap-drop", "ALL", "--", trueArgv[0],
+// workspaceWrite is readOnly, but for a directory, in which all but the protected
+// names can be written.
+func workspaceWrite(dir string) *sandboxContext {
+	s := readOnly()
+	s.WorkspaceRoots = []string{fileURI(dir)}
+	s.allow("project_roots", "write")
+	return s
+}
+
+func (s *sandboxContext) allow(kind, access string) {
+	var e sandboxEntry
+	e.Path.Type, e.Path.Value, e.Access = "special", map[string]string{"kind": kind}, access
+	s.Permissions.FileSystem.Entries = append(s.Permissions.FileSystem.Entries, e)
+}
+
+// deny takes all access to a directory away.
+func (s *sandboxContext) deny(dir string) {
+	var e sandboxEntry
+	e.Path.Type, e.Path.Path, e.Access = "path", fileURI(dir), "deny"
+	s.Permissions.FileSystem.Entries = append(s.Permissions.FileSystem.Entries, e)
+}
+
+// bwrapArgv confines as readOnly does with bubblewrap, with more mounts.
+func bwrapArgv(mounts ...string) []string {
+	argv := []string{"bwrap", "--new-session", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev"}
+	argv = append(argv, mounts...)
+	return append(argv, "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-net", "--proc", "/proc",
+		"--cap-drop", "ALL", "--", trueArgv[0])
 }
 
 // mustNotWrite succeeds if it can't write where it could without a sandbox: speed
@@ -62,19 +85,27 @@ const pace = 50 * time.Millisecond
 
 // sandboxed times confined processes, one right after the other.
 func sandboxed(ctx context.Context, t *target, n sizes) (sample, error) {
-	return sandboxEach(ctx, t, n, 0)
+	return sandboxEach(ctx, t, n, readOnly(), 0)
+}
+
+// sandboxedWrite is sandboxed with a workspace that can be written.
+func sandboxedWrite(ctx context.Context, t *target, n sizes) (sample, error) {
+	dir, err := n.fixtures.makeWorkspace(t.name)
+	if err != nil {
+		return nil, err
+	}
+	return sandboxEach(ctx, t, n, workspaceWrite(dir), 0)
 }
 
 // sandboxedPaced times them at the pace.
 func sandboxedPaced(ctx context.Context, t *target, n sizes) (sample, error) {
-	return sandboxEach(ctx, t, n, pace)
+	return sandboxEach(ctx, t, n, readOnly(), pace)
 }
 
 // sandboxEach acknowledges at once: the peer's plain start waits 40 ms for an
 // acknowledgement while nothing happens, its confined start while the sandbox is
 // made, so that a sandbox would seem to take 40 ms less than it does.
-func sandboxEach(ctx context.Context, t *target, n sizes, pace time.Duration) (s sample, err error) {
-	sandbox := readOnly()
+func sandboxEach(ctx context.Context, t *target, n sizes, sandbox *sandboxContext, pace time.Duration) (s sample, err error) {
 	err = t.withClient(ctx, nil, func(c *client, _ *instance) (err error) {
 		if err := c.ws.acknowledgeAtOnce(); err != nil {
 			return err
@@ -90,17 +121,49 @@ func sandboxEach(ctx context.Context, t *target, n sizes, pace time.Duration) (s
 	return s, err
 }
 
-// bareSandboxed puts bubblewrap before the process. Where it is not installed, or
-// the system lets it make no namespaces, there is no floor.
-func bareSandboxed(ctx context.Context, n sizes) (sample, error) {
-	if _, err := exec.LookPath(bwrapArgv[0]); err != nil {
+// bareSandboxed puts bubblewrap before the process.
+func bareSandboxed(ctx context.Context, n sizes) (sample, error) { return bareConfined(ctx, n, nil) }
+
+// bareSandboxedWrite does so with a workspace that can be written, but for its
+// .git and three names that are not there.
+func bareSandboxedWrite(ctx context.Context, n sizes) (sample, error) {
+	dir, err := n.fixtures.makeWorkspace(bareName)
+	if err != nil {
+		return nil, err
+	}
+	return bareConfined(ctx, n, bwrapWorkspace(dir))
+}
+
+func bwrapWorkspace(dir string) []string {
+	git := filepath.Join(dir, ".git")
+	mounts := []string{"--bind", dir, dir, "--ro-bind", git, git}
+	for _, name := range []string{".agents", ".codex", ".aws"} {
+		path := filepath.Join(dir, name)
+		mounts = append(mounts, "--perms", "555", "--tmpfs", path, "--remount-ro", path)
+	}
+	return mounts
+}
+
+func bareConfined(ctx context.Context, n sizes, mounts []string) (sample, error) {
+	confined, err := bwrap(ctx, mounts)
+	if err != nil {
+		return nil, err
+	}
+	return timeAdded(ctx, n.sandboxed, 0, func() error { return bareTrue(ctx) }, confined)
+}
+
+// bwrap returns what runs the process confined by bubblewrap. Where it is not
+// installed, or the system lets it make no namespaces, there is no floor.
+func bwrap(ctx context.Context, mounts []string) (confined func() error, err error) {
+	argv := bwrapArgv(mounts...)
+	if _, err := exec.LookPath(argv[0]); err != nil {
 		return nil, fmt.Errorf("%w: bwrap is not installed (on Debian: apt-get install bubblewrap)", errNotAvailable)
 	}
-	confined := func() error { return barePipe(exec.CommandContext(ctx, bwrapArgv[0], bwrapArgv[1:]...)) }
+	confined = func() error { return barePipe(exec.CommandContext(ctx, argv[0], argv[1:]...)) }
 	if err := confined(); err != nil {
 		return nil, fmt.Errorf("%w: bwrap can't confine here: %w", errNotAvailable, err)
 	}
-	return timeAdded(ctx, n.sandboxed, 0, func() error { return bareTrue(ctx) }, confined)
+	return confined, nil
 }
 
 // bareSandboxedPaced starts the process in new namespaces, without anything
@@ -136,31 +199,48 @@ func (c *wsConn) acknowledgeAtOnce() error {
 	return nil
 }
 
-// timeAdded runs plain and confined in turn, n times each, and returns the p50 of
-// confined and how much more that is than the p50 of plain, in milliseconds.
-// Confined starts are at least pace apart.
+// timeAdded runs plain and confined n times each, and returns the p50 of confined and
+// how much more that is than the p50 of plain, in milliseconds. With a pace they take
+// turns, and confined starts are at least that far apart. Without one all of one kind
+// come first, one right after the other: what a server does after a start, such as to
+// prepare for the next, must slow down its own kind and not the other.
 func timeAdded(ctx context.Context, n int, pace time.Duration, plain, confined func() error) (sample, error) {
-	var tookPlain, tookConfined []float64
-	for i := range warmUps + n {
-		begin := time.Now()
-		if err := plain(); err != nil {
+	turns := [][]func() error{{plain}, {confined}}
+	if pace > 0 {
+		turns = [][]func() error{{plain, confined}}
+	}
+	var took [][]float64 // of plain, and of confined
+	for _, turn := range turns {
+		times, err := timeTurns(ctx, n, pace, turn)
+		if err != nil {
 			return nil, err
 		}
-		middle := time.Now()
-		if err := confined(); err != nil {
-			return nil, err
+		took = append(took, times...)
+	}
+	p50 := median(took[1])
+	return sample{"p50": p50, "added": p50 - median(took[0])}, nil
+}
+
+// timeTurns runs all of what there is in turn, n times, and returns how long each
+// of it took each time, in milliseconds.
+func timeTurns(ctx context.Context, n int, pace time.Duration, all []func() error) ([][]float64, error) {
+	took := make([][]float64, len(all))
+	for turn := range warmUps + n {
+		first := time.Now()
+		for i, run := range all {
+			begin := time.Now()
+			if err := run(); err != nil {
+				return nil, err
+			}
+			if turn >= warmUps {
+				took[i] = append(took[i], milliseconds(time.Since(begin)))
+			}
 		}
-		end := time.Now()
-		if i >= warmUps {
-			tookPlain = append(tookPlain, milliseconds(middle.Sub(begin)))
-			tookConfined = append(tookConfined, milliseconds(end.Sub(middle)))
-		}
-		if wait := pace - end.Sub(begin); wait > 0 {
+		if wait := pace - time.Since(first); wait > 0 {
 			if err := rest(ctx, wait); err != nil {
 				return nil, err
 			}
 		}
 	}
-	p50 := median(tookConfined)
-	return sample{"p50": p50, "added": p50 - median(tookPlain)}, nil
+	return took, nil
 }

@@ -35,6 +35,17 @@ func TestReadOnly(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("got %s, %v", got, err)
 	}
+	write := workspaceWrite("/w")
+	write.deny("/w/x y")
+	got, err = json.Marshal(write)
+	const more = `{"permissions":{"type":"managed","file_system":{"type":"restricted","entries":[` +
+		`{"path":{"type":"special","value":{"kind":"root"}},"access":"read"},` +
+		`{"path":{"type":"special","value":{"kind":"project_roots"}},"access":"write"},` +
+		`{"path":{"type":"path","path":"file:///w/x%20y"},"access":"deny"}]},"network":"restricted"},` +
+		`"cwd":"file:///","workspaceRoots":["file:///w"],"windowsSandboxLevel":"disabled"}`
+	if err != nil || string(got) != more {
+		t.Errorf("got %s, %v", got, err)
+	}
 	// None is no member at all.
 	if got, err := json.Marshal(startParams{}); err != nil || string(got) != `{"processId":"","argv":null,"cwd":"","env":null,"tty":false}` {
 		t.Errorf("unconfined: %s, %v", got, err)

@@ -125,6 +125,44 @@ func treeResidentBytes(pid int) (float64, error) {
 	return total, nil
 }
 
+// residentBetween is the resident memory of all descendants of a process that have
+// a name, and of what stands between them and that process, and how many have it.
+func residentBetween(pid int, name string) (total float64, found int, err error) {
+	children, err := childrenByParent()
+	if err != nil {
+		return 0, 0, err
+	}
+	var visit func(pid int) (on bool, err error)
+	visit = func(pid int) (on bool, err error) {
+		for _, child := range children[pid] {
+			below, err := visit(child)
+			if err != nil {
+				return false, err
+			}
+			has, err := statusField(child, "Name")
+			if err != nil {
+				return false, err
+			}
+			if has == name {
+				below = true
+				found++
+			}
+			if !below {
+				continue
+			}
+			bytes, err := residentBytes(child)
+			if err != nil {
+				return false, err
+			}
+			total += bytes
+			on = true
+		}
+		return on, nil
+	}
+	_, err = visit(pid)
+	return total, found, err
+}
+
 // childrenByParent lists all processes. /proc/PID/task/TID/children would be
 // less work, but not every kernel has it.
 func childrenByParent() (map[int][]int, error) {

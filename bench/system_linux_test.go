@@ -44,6 +44,30 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// The memory of processes is that of those with the name.
+func TestResidentBetween(t *testing.T) {
+	for _, argv := range [][]string{sleepArgv, sleepArgv, catArgv} {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		if _, err := cmd.StdinPipe(); err != nil { // for cat, which waits
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+	}
+	total, found, err := residentBetween(os.Getpid(), "sleep")
+	if err != nil || found != 2 || total <= 0 {
+		t.Errorf("%v in %d, %v", total, found, err)
+	}
+	if total, found, err := residentBetween(os.Getpid(), "no such name"); err != nil || found != 0 || total != 0 {
+		t.Errorf("of none: %v in %d, %v", total, found, err)
+	}
+}
+
 func TestPTY(t *testing.T) {
 	small := sizes{spawns: 1, echoes: 3}
 	if s, err := bareSpawnTTY(t.Context(), small); err != nil || s["p50"] <= 0 {

@@ -23,6 +23,8 @@ func residentBytes(int) (float64, error) { return 0, errNotAvailable }
 
 func treeResidentBytes(int) (float64, error) { return 0, errNotAvailable }
 
+func residentBetween(int, string) (float64, int, error) { return 0, 0, errNotAvailable }
+
 func peakBytes(int) (float64, error) { return 0, errNotAvailable }
 
 func resetPeak(int) error { return errNotAvailable }

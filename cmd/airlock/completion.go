@@ -42,6 +42,8 @@ type completedCommand struct {
 	flags []completedFlag // without those of what it belongs to
 	// commands are those of a group, which itself is none.
 	commands []completedCommand
+	// unnamed: its name can be left out where -- comes before its arguments.
+	unnamed bool
 	// command: arguments are another command and its arguments.
 	command bool
 	// files: arguments are the names of some.
@@ -78,6 +80,7 @@ func completedCommands(parent *kong.Node) []completedCommand {
 			help:     firstSentence(node.Help),
 			flags:    completedFlags(node.Flags),
 			commands: completedCommands(node),
+			unnamed:  parent.DefaultCmd == node,
 		}
 		for _, argument := range node.Positional {
 			command.command = argument.Tag.Get("complete") == "command"

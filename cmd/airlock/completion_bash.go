@@ -36,9 +36,15 @@ func bashCompletion(all completions) string {
 			strings.Join(n.names, "|"), n.files(), strings.Join(n.proposals(), " "))
 	}
 	b.WriteString("    esac\n")
-	for _, command := range all.commands {
-		if command.command {
-			fmt.Fprintf(&b, bashCommand, command.names[0])
+	for _, n := range nodes {
+		for _, pattern := range n.names {
+			if n.command {
+				fmt.Fprintf(&b, bashCommand, "$command == "+pattern+" && ( -n $first || $cur != -* )")
+			}
+			group, _, below := strings.Cut(pattern, `\ `)
+			if n.unnamed && below {
+				fmt.Fprintf(&b, bashCommand, "$command == "+group+" && -n $first")
+			}
 		}
 	}
 	b.WriteString("}\n\ncomplete -F _airlock airlock\n")
@@ -156,7 +162,7 @@ _airlock() {
 
 // bashCommand completes another command. With the package bash-completion it is
 // completed as it would be alone.
-const bashCommand = `    if [[ $command == %s && ( -n $first || $cur != -* ) ]]; then
+const bashCommand = `    if [[ %s ]]; then
         : "${first:=$COMP_CWORD}"
         if declare -F _command_offset >/dev/null; then
             _command_offset "$first"

@@ -14,7 +14,7 @@ func fishCompletion(all completions) string {
 		writeFishFlag(&b, "", &all.global[i])
 	}
 	for i := range all.commands {
-		f := fishCommand{completedCommand: all.commands[i], shown: "__fish_use_subcommand", inherited: all.global}
+		f := fishCommand{completedCommand: all.commands[i], shown: "__fish_use_subcommand", inherited: all.global, words: 2}
 		f.write(&b)
 	}
 	return b.String()
@@ -26,6 +26,7 @@ type fishCommand struct {
 	within    string          // the condition for being within what it belongs to; may be empty
 	shown     string          // the condition for being proposed
 	inherited []completedFlag // of what it belongs to
+	words     int             // how many it takes to name it, our own name included
 }
 
 func (f *fishCommand) write(b *strings.Builder) {
@@ -45,8 +46,8 @@ func (f *fishCommand) write(b *strings.Builder) {
 				withValue = append(withValue, flags[i].names()...)
 			}
 		}
-		fmt.Fprintf(b, "complete -c airlock %s-a '(__fish_complete_subcommand --fcs-skip=2 %s)'\n",
-			condition, strings.Join(withValue, " "))
+		fmt.Fprintf(b, "complete -c airlock %s-a '(__fish_complete_subcommand --fcs-skip=%d %s)'\n",
+			condition, f.words, strings.Join(withValue, " "))
 	case f.files:
 		fmt.Fprintf(b, "complete -c airlock %s-F\n", condition)
 	case len(f.choices) > 0:
@@ -57,7 +58,7 @@ func (f *fishCommand) write(b *strings.Builder) {
 		names = append(names, child.names...)
 	}
 	for _, child := range f.commands {
-		below := fishCommand{child, seen + "; and ", seen + "; and not __fish_seen_subcommand_from " + strings.Join(names, " "), flags}
+		below := fishCommand{child, seen + "; and ", seen + "; and not __fish_seen_subcommand_from " + strings.Join(names, " "), flags, f.words + 1}
 		below.write(b)
 	}
 }

@@ -59,6 +59,9 @@ max-connections = 8192
 max-sessions = 4096
 max-processes = 4096
 http-max-body = '64MiB'
+sandbox-tier = 'auto'
+sandbox-outer-proc = false
+sandbox-nesting = false
 `
 
 const otherConfig = `log-level = 'debug'
@@ -89,6 +92,9 @@ max-sessions = 2
 max-processes = 9223372036854775807
 http-deny = ['169.254.0.0/16', '*.internal']
 http-max-body = '1'
+sandbox-tier = 'landlock'
+sandbox-outer-proc = true
+sandbox-nesting = true
 `
 
 func TestPrintConfig(t *testing.T) {

@@ -67,7 +67,7 @@ func isColoured(w io.Writer) bool {
 var groupTitles = map[doctor.Group]string{
 	doctor.Processes: "Processes",
 	doctor.Limits:    "Limits for a command",
-	doctor.Sandbox:   "What the sandbox will need (it is not built yet)",
+	doctor.Sandbox:   "The sandbox",
 	doctor.Room:      "Room",
 	doctor.Folders:   "Folders",
 	doctor.System:    "System",

@@ -28,7 +28,7 @@ const exampleText = `Processes
                         To mend: Buy a newer one, which has all of it, and more of everything than this one,
                         or so they say in the shop.
 
-What the sandbox will need (it is not built yet)
+The sandbox
   missing  third        none
                         What for: to end.
                         To mend: the same as for longer-name.

@@ -94,7 +94,7 @@ func TestStartFailure(t *testing.T) {
 		protocol.KindSandboxUnavailable:    exitRunFailed,
 	} {
 		status, err := new(runCommand).startFailure(params, protocol.WithKind(protocol.CodeInternal, kind, "no luck"))
-		if status != want || err.Error() != `cannot start "name" in /: no luck` {
+		if status != want || !strings.HasPrefix(err.Error(), `cannot start "name" in /: no luck`) {
 			t.Errorf("%s gives status %d and %q, want %d", kind, status, err, want)
 		}
 	}
@@ -120,10 +120,10 @@ func TestStartFailureHints(t *testing.T) {
 		want    string
 	}{
 		{runCommand{}, protocol.KindSpawnNotFound, "not there", nil, "not there"},
-		{runCommand{CWD: "/nowhere"}, protocol.KindSpawnNotFound, "not there", nil, "not there"},
+		{runCommand{processFlags: processFlags{CWD: "/nowhere"}}, protocol.KindSpawnNotFound, "not there", nil, "not there"},
 		{runCommand{executorFlags: executorFlags{URL: "ws://x"}}, protocol.KindSpawnNotFound, "not there", nil, "not there"},
 		{
-			runCommand{executorFlags: executorFlags{URL: "ws://x"}, CWD: "/nowhere"},
+			runCommand{executorFlags: executorFlags{URL: "ws://x"}, processFlags: processFlags{CWD: "/nowhere"}},
 			protocol.KindSpawnNotFound, "not there", nil,
 			"not there; the program is not there, or the working directory (--cwd) is not: the executor does not tell which",
 		},
@@ -141,6 +141,12 @@ func TestStartFailureHints(t *testing.T) {
 			runCommand{},
 			protocol.KindLimitUnavailable, "a limit of 9 open files can't be enforced: so", &protocol.ProcessLimits{OpenFiles: n, CPUSeconds: n},
 			"a limit of 9 open files can't be enforced: so (asked for by --limit-open-files; `airlock doctor` here tells what can be had)",
+		},
+		{runCommand{}, protocol.KindSandboxUnavailable, "no", nil, "no (`airlock doctor` tells what this host lacks)"},
+		{
+			runCommand{executorFlags: executorFlags{URL: "ws://x"}},
+			protocol.KindSandboxUnavailable, "no", nil,
+			"no (`airlock doctor` on the executor's host tells what it lacks, if that is Airlock)",
 		},
 	} {
 		params := &protocol.StartParams{Argv: []string{"name"}, CWD: dir, Airlock: &protocol.StartExtra{Limits: test.limits}}

@@ -40,6 +40,7 @@ type commandLine struct {
 
 	Serve       serveCommand       `cmd:"" aliases:"exec-server" help:"Serve the exec-server protocol to clients."`
 	Run         runCommand         `cmd:"" help:"Run one command in an executor, and pass on its output and exit status."`
+	Sandbox     sandboxCommand     `cmd:"" help:"Run one command confined on this machine, or tell what a policy allows."`
 	FS          fsCommand          `cmd:"" name:"fs" help:"Work with the files of the host of an executor."`
 	HTTP        httpCommand        `cmd:"" name:"http" help:"Make an HTTP request from the host of an executor."`
 	PS          psCommand          `cmd:"" name:"ps" help:"List the sessions and processes of the executors that run here."`
@@ -63,6 +64,7 @@ func newParser(cli *commandLine, stdout, stderr io.Writer) *kong.Kong {
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "auth", Title: "Authentication of WebSocket clients:"},
 			{Key: "limits", Title: "Limits:"},
+			{Key: "sandbox", Title: "Sandbox:"},
 			{Key: "config", Title: "Configuration:"},
 			{Key: "log", Title: "Logging:"},
 		}),
@@ -88,7 +90,7 @@ func main() {
 // run does what a command line says and returns the exit status.
 func run(args []string) int {
 	var cli commandLine
-	ctx, err := newParser(&cli, os.Stdout, os.Stderr).Parse(args)
+	ctx, err := newParser(&cli, os.Stdout, os.Stderr).Parse(nameRun(args))
 	if err == nil {
 		err = ctx.Run(&cli.Log)
 	}
@@ -158,7 +160,8 @@ func reportUsage(stderr io.Writer, err *kong.ParseError) int {
 		text = value // without the flag's name, which it has already
 	}
 	command, status := commandName(err.Context.Selected()), exitUsage
-	if command == "run" || command == "attach" {
+	switch command {
+	case "run", "sandbox", "sandbox run", "attach":
 		status = exitRunFailed // 2 could be the command's own
 	}
 	fmt.Fprintf(stderr, "%s%v\nRun \"%s --help\" for more information.\n",

@@ -47,7 +47,7 @@ func parse(t *testing.T, args ...string) (*commandLine, *kong.Context, error) {
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "200") // wide terminals make no difference
 	for _, command := range []string{
-		"", "serve", "run", "ps", "attach", "kill", "top", "version", "completion", "conformance", "doctor", "help", "http",
+		"", "serve", "run", "sandbox", "sandbox run", "sandbox explain", "ps", "attach", "kill", "top", "version", "completion", "conformance", "doctor", "help", "http",
 		"fs", "fs ls", "fs cat", "fs put", "fs get", "fs cp", "fs mv", "fs rm", "fs mkdir", "fs stat", "fs find", "fs grep", "fs watch",
 	} {
 		t.Run(command, func(t *testing.T) {
@@ -131,6 +131,9 @@ func TestReport(t *testing.T) {
 	_, _, runUsage := parse(t, "run", "--nonsense")
 	_, _, nestedUsage := parse(t, "fs", "ls", "--nonsense")
 	_, _, groupUsage := parse(t, "fs", "nonsense")
+	_, _, sandboxUsage := parse(t, "sandbox", "--nonsense")
+	_, _, sandboxRunUsage := parse(t, "sandbox", "--net", "off", "-t")
+	_, _, explainUsage := parse(t, "sandbox", "explain")
 	_, _, value := parse(t, "serve", "--session-ttl=-1s")
 	tests := []struct {
 		name    string
@@ -146,6 +149,9 @@ func TestReport(t *testing.T) {
 		{"failure of run", "run", &exitError{125, errors.New("no luck")}, 125, "airlock: no luck\n"},
 		{"usage", "serve", usage, 2, "Error: unknown flag --nonsense\nRun \"airlock serve --help\" for more information.\n"},
 		{"usage of run", "run", runUsage, 125, "airlock: unknown flag --nonsense\nRun \"airlock run --help\" for more information.\n"},
+		{"usage of sandbox", "sandbox", sandboxUsage, 125, "airlock: unknown flag --nonsense\nRun \"airlock sandbox --help\" for more information.\n"},
+		{"usage of sandbox run", "sandbox run", sandboxRunUsage, 125, "airlock: expected \"<command> ...\"\nRun \"airlock sandbox run --help\" for more information.\n"},
+		{"usage of sandbox explain", "sandbox explain", explainUsage, 2, "airlock: missing flags: --path=PATH\nRun \"airlock sandbox explain --help\" for more information.\n"},
 		{"usage of a nested command", "fs ls", nestedUsage, 2, "airlock: unknown flag --nonsense\nRun \"airlock fs ls --help\" for more information.\n"},
 		{"usage of a group", "fs", groupUsage, 2, "airlock: unexpected argument nonsense\nRun \"airlock fs --help\" for more information.\n"},
 		{"value", "serve", value, 2, "Error: invalid value '-1s' for '--session-ttl <TIME>': " +

@@ -1,16 +1,30 @@
 package main
 
-import "os"
+import (
+	"errors"
+	"os"
+)
 
 // runCommand is `airlock run`.
 type runCommand struct {
 	executorFlags
 
+	processFlags
+
+	Sandbox bool `group:"sandbox" help:"Confine the command. The other flags of the sandbox say to what, and mean this one, too."`
+	policyFlags
+
+	Command []string `arg:"" passthrough:"partial" complete:"command" help:"The command and its arguments."`
+}
+
+// processFlags say how a command is run.
+type processFlags struct {
 	TTY         bool     `short:"t" help:"Give the command a terminal of the size and type of this one. Without a terminal here it has 24 rows and 80 columns."`
 	Interactive bool     `short:"i" help:"Do nothing, for those used to other programs: standard input always goes to the command."`
 	Env         []string `short:"e" sep:"none" placeholder:"NAME[=VALUE]" help:"Set a variable in the environment of the command, to our own value if none is given. May be given more than once; other variables are inherited from the executor."`
 	CWD         string   `name:"cwd" placeholder:"DIR" complete:"dir" help:"Run the command in this directory. The default is this one, or the executor's own with --url."`
 	JSON        bool     `name:"json" help:"Print what happens as JSON objects, one a line, in place of the output."`
+	Verbose     bool     `short:"v" help:"Tell on standard error what the sandbox is made of, and what it is known to have denied."`
 
 	Timeout        duration  `group:"limits" placeholder:"TIME" help:"Kill the command and what it has started when it has not ended after this time (default never)."`
 	IdleTimeout    duration  `group:"limits" placeholder:"TIME" help:"Kill them when there was neither output nor input for this time (default never)."`
@@ -19,8 +33,6 @@ type runCommand struct {
 	LimitProcesses count     `group:"limits" placeholder:"N" help:"Bound how many processes and threads there may be (default no limit)."`
 	LimitOpenFiles count     `group:"limits" placeholder:"N" help:"Bound how many files each program may have open (default no limit)."`
 	LimitFileSize  byteLimit `group:"limits" placeholder:"SIZE" help:"Bound the size of each file that is written (default no limit)."`
-
-	Command []string `arg:"" passthrough:"partial" complete:"command" help:"The command and its arguments."`
 }
 
 // Help is printed between the summary and the flags.
@@ -34,6 +46,8 @@ func (*runCommand) Help() string {
     130  interrupted a second time (the first interrupt goes to the command)
     141  nobody reads the output any more; the command was killed
     143  terminated, and the command with it (129 by a hangup)
+
+With --sandbox, or any flag of a sandbox, the command is confined on the executor's host: without other flags it reads all files, writes none, and has no network. If that can't be had, it is not run, and the exit status is 125. docs/sandbox.md tells what is enforced, and what is not.
 
 Where the executor has ended the command, by a limit or otherwise, standard error says so. If the command leaves something behind that may still write, its output is waited for; an interrupt ends that.
 
@@ -50,7 +64,7 @@ With --json, standard output has one object a line:
     {"event":"exited","seq":2,"exitCode":0,"sandboxDenied":false}
     {"event":"closed","seq":3}
 
-The chunk is base64; streams are stdout, stderr and, with -t, pty. If limits were set, the start has "limits" with what enforces each. If the executor has ended the command, the exit has a "reason": deadline (--timeout), idle, memory, cpu, fileSize, terminated or operator; the close has it if the command had exited already. Where output is missing, there is
+The chunk is base64; streams are stdout, stderr and, with -t, pty. If limits were set, the start has "limits" with what enforces each; if there is a sandbox, "sandboxTier" with what it is made of. The exit has "denials" with what the sandbox is known to have denied, and "setupError" if it could not be set up. If the executor has ended the command, the exit has a "reason": deadline (--timeout), idle, memory, cpu, fileSize, terminated or operator; the close has it if the command had exited already. Where output is missing, there is
 
     {"event":"gap","firstSeq":2,"seq":9,"missedBytes":{"stdout":4711}}
 
@@ -59,7 +73,7 @@ without missedBytes if the executor does not tell.`
 
 // Run runs the command.
 func (c *runCommand) Run(log *logFlags) error {
-	if err := c.check(); err != nil {
+	if err := errors.Join(c.check(), c.checkPolicy()); err != nil {
 		return &exitError{exitRunFailed, err}
 	}
 	r := newRunner(c)

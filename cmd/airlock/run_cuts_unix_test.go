@@ -46,7 +46,7 @@ type record struct {
 	first  func() // called at the first event
 }
 
-func (*record) started(string, string, *protocol.LimitMechanisms) error { return nil }
+func (*record) started(*startedInfo) error { return nil }
 
 func (r *record) event(e client.Event) error {
 	if r.first != nil {
@@ -82,7 +82,7 @@ func runAcrossACut(t *testing.T, config server.Config, script string) (sink *rec
 		}()
 	}}
 	r := newRunner(&runCommand{
-		Command: []string{"sh", "-c", strings.ReplaceAll(script, "PIPE", pipe)}, CWD: t.TempDir(),
+		Command: []string{"sh", "-c", strings.ReplaceAll(script, "PIPE", pipe)}, processFlags: processFlags{CWD: t.TempDir()},
 	})
 	r.sink = sink
 	r.connect = func(ctx context.Context) (client.Executor, error) {
@@ -146,7 +146,7 @@ func TestRunWithoutExecutor(t *testing.T) {
 	s := server.New(server.Config{})
 	defer s.Close()
 	g := &gone{Server: s}
-	r := newRunner(&runCommand{Command: []string{"sh", "-c", "echo; exec sleep 1000"}, CWD: t.TempDir()})
+	r := newRunner(&runCommand{Command: []string{"sh", "-c", "echo; exec sleep 1000"}, processFlags: processFlags{CWD: t.TempDir()}})
 	r.sink = &record{first: func() { (*g.first.Load()).Close(errors.New("cut by the test")) }}
 	r.connect = func(ctx context.Context) (client.Executor, error) {
 		return client.Connect(ctx, g, client.Options{ReconnectTimeout: 200 * time.Millisecond})

@@ -41,6 +41,10 @@ func (c *runCommand) start(info *protocol.EnvironmentInfo, size *protocol.Termin
 	if err != nil {
 		return nil, err
 	}
+	confinement, err := c.confinement(dir)
+	if err != nil {
+		return nil, err
+	}
 	return &protocol.StartParams{
 		ProcessID: processID,
 		Argv:      argv,
@@ -57,8 +61,38 @@ func (c *runCommand) start(info *protocol.EnvironmentInfo, size *protocol.Termin
 		// Standard input that is empty needs no closing, which not every
 		// executor can do.
 		PipeStdin: !c.TTY && !isNull(os.Stdin),
+		Sandbox:   confinement,
 		Airlock:   extra,
 	}, nil
+}
+
+// confines tells whether the command is to be confined.
+func (c *runCommand) confines() bool { return c.Sandbox || c.given() }
+
+// confinement returns what the command, which runs in dir, is confined to: nil is
+// nothing.
+func (c *runCommand) confinement(dir protocol.PathURI) (*protocol.SandboxContext, error) {
+	if !c.confines() {
+		return nil, nil
+	}
+	place := policyPlace{work: dir}
+	if c.URL == "" {
+		here, err := currentDirectory()
+		if err != nil {
+			return nil, err
+		}
+		place.dir = &here
+	}
+	return c.sandbox(place)
+}
+
+// currentDirectory returns this directory.
+func currentDirectory() (protocol.PathURI, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return protocol.PathURI{}, fmt.Errorf("finding out this directory: %w", err)
+	}
+	return protocol.PathURIFromNative(dir)
 }
 
 // environment returns what is set in the command's environment.
@@ -130,6 +164,8 @@ func (c *runCommand) startFailure(params *protocol.StartParams, err error) (int,
 			status = exitCannotExecute
 		case protocol.KindLimitUnavailable:
 			hint = c.limitHint(params.Airlock, err.Error())
+		case protocol.KindSandboxUnavailable:
+			hint = c.sandboxHint()
 		default: // refused before the command was looked at
 		}
 	}
@@ -138,6 +174,14 @@ func (c *runCommand) startFailure(params *protocol.StartParams, err error) (int,
 		place = params.CWD.String()
 	}
 	return status, fmt.Errorf("cannot start %q in %s: %w%s", params.Argv[0], place, err, hint)
+}
+
+// sandboxHint says who knows why there is no sandbox.
+func (c *runCommand) sandboxHint() string {
+	if c.URL != "" {
+		return " (`airlock doctor` on the executor's host tells what it lacks, if that is Airlock)"
+	}
+	return " (`airlock doctor` tells what this host lacks)"
 }
 
 // isNull tells whether a file is the null device.

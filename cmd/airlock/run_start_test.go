@@ -93,7 +93,7 @@ func TestRunEnvironment(t *testing.T) {
 		{false, []string{"=x"}, nil, `--env "=x": expected NAME=VALUE`},
 		{false, []string{"A=\xff"}, nil, `--env "A=\xff": expected NAME=VALUE`},
 	} {
-		got, err := (&runCommand{TTY: test.tty, Env: test.env}).environment()
+		got, err := (&runCommand{processFlags: processFlags{TTY: test.tty, Env: test.env}}).environment()
 		switch {
 		case err != nil && (test.error == "" || !strings.HasPrefix(err.Error(), test.error)), err == nil && test.error != "":
 			t.Errorf("%q: error %v, want %q", test.env, err, test.error)
@@ -107,10 +107,10 @@ func TestRunEnvironment(t *testing.T) {
 
 func TestEnding(t *testing.T) {
 	t.Parallel()
-	command := &runCommand{
+	command := &runCommand{processFlags: processFlags{
 		Timeout: duration(90 * time.Second), IdleTimeout: duration(time.Minute),
 		LimitMemory: 1 << 20, LimitCPU: 5, LimitFileSize: 10,
-	}
+	}}
 	for _, test := range []struct {
 		name   string
 		events []client.Event
@@ -126,6 +126,11 @@ func TestEnding(t *testing.T) {
 			[]client.Event{{Kind: client.Gap}, {Kind: client.Exited}},
 			125,
 			"the command succeeded, but some of its output is missing",
+		},
+		{
+			"no sandbox",
+			[]client.Event{{Kind: client.Exited, ExitCode: 1, SetupError: &protocol.SetupError{Stage: "mounts", Message: "setting up the sandbox (mounts): /a\x1b is gone"}}},
+			125, `the command was not run: setting up the sandbox (mounts): /a\x1b is gone`,
 		},
 		{"failure with a gap", []client.Event{{Kind: client.Gap}, {Kind: client.Exited, ExitCode: 4}}, 4, ""},
 		{

@@ -46,7 +46,7 @@ func newRunner(c *runCommand) *runner {
 		command: c, started: make(chan struct{}), release: func() {},
 		resized: make(chan struct{}, 1), gaveUp: make(chan struct{}, 1),
 	}
-	r.sink = newSink(c.JSON, &r.terminal)
+	r.sink = newSink(c, &r.terminal)
 	r.notice = &connectionNotice{stderr: &r.terminal}
 	return r
 }
@@ -132,7 +132,7 @@ func (r *runner) follow(ctx context.Context) (int, error) {
 	if params.Airlock != nil && params.Airlock.TerminalSize != nil {
 		go r.guarded(func() { r.keepSize(ctx, process, *params.Airlock.TerminalSize) })
 	}
-	if err := r.sink.started(process.ID(), executor.SessionID(), process.LimitMechanisms()); err != nil {
+	if err := r.sink.started(&startedInfo{process.ID(), executor.SessionID(), process.LimitMechanisms(), process.SandboxTier()}); err != nil {
 		return r.unwritten(ctx, err)
 	}
 	for {

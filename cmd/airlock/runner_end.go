@@ -15,13 +15,14 @@ type ending struct {
 	// reason is why the executor has ended the command, and left why it has ended
 	// what the command had left behind.
 	reason, left protocol.EndReason
+	setup        *protocol.SetupError // nil: the command was executed
 }
 
 // note takes from an event what tells of the end.
 func (e *ending) note(event *client.Event) {
 	switch event.Kind {
 	case client.Exited:
-		e.code, e.reason = &event.ExitCode, event.Reason
+		e.code, e.reason, e.setup = &event.ExitCode, event.Reason, event.SetupError
 	case client.Closed:
 		e.left = event.Reason
 	case client.Gap:
@@ -40,6 +41,8 @@ func (e *ending) byItself() bool {
 func (e *ending) status(c *runCommand) (int, error) {
 	unknown := e.code == nil || *e.code < 0
 	switch {
+	case e.setup != nil:
+		return exitRunFailed, errors.New("the command was not run: " + printable(e.setup.Message))
 	case e.reason == protocol.ReasonDeadline || e.reason == protocol.ReasonIdle:
 		return exitTimeout, errors.New(ended("the command", e.reason, c))
 	case unknown && e.reason != "":

@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/airlock-exec/airlock/internal/doctor"
 	"github.com/airlock-exec/airlock/server"
 )
 
@@ -30,13 +33,31 @@ func TestScripts(t *testing.T) {
 			return separateControl(env)
 		},
 		Condition: func(name string) (bool, error) {
-			if name == "codex" {
+			switch name {
+			case "codex":
 				return os.Getenv(codexBin) != "", nil
+			case "sandbox":
+				return canConfine(), nil
 			}
 			return false, fmt.Errorf("there is no condition %q", name)
 		},
 	})
 }
+
+// canConfine tells whether this host lets programs be confined by namespaces, so that
+// every policy can be enforced.
+var canConfine = sync.OnceValue(func() bool {
+	report, err := doctor.Examine(context.Background())
+	if err != nil {
+		return false
+	}
+	for _, check := range report.Checks {
+		if can, ok := check.Facts["namespaces"].(bool); ok {
+			return can
+		}
+	}
+	return false
+})
 
 // codexBin is the variable that names the Codex exec-server, if it is there.
 const codexBin = "CODEX_BIN"

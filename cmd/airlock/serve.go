@@ -53,7 +53,11 @@ type serveCommand struct {
 	HTTPDeny    []string `name:"http-deny" group:"limits" placeholder:"TARGETS" help:"Let no HTTP request of a client reach these targets, with commas between (default none). They are addresses, networks (169.254.0.0/16), host names, and names of which all below are meant (*.internal). May be given more than once."`
 	HTTPMaxBody size     `name:"http-max-body" default:"64MiB" group:"limits" placeholder:"SIZE" help:"Let the body of an answer to an HTTP request have this size, unless it is streamed (default ${default})."`
 
-	Disable features `group:"limits" placeholder:"NAMES" help:"Switch additions to the protocol off, with commas between. They are takeover, processWindow, processCloseStdin, processStdin, processResize, processTimeouts, processLimits, processSignal, processTerminate, processList, fsOpenKeep, fsRename, fsChmod, fsReadRange, fsSearch and fsWatch; all stands for every one. What agents look for on this host can be switched off besides: environmentConfigRead and capabilityDiscoveryV2."`
+	SandboxTier      string `default:"auto" enum:"auto,namespaces,landlock" group:"sandbox" placeholder:"TIER" help:"Confine by this means whatever a client asks a sandbox for (default ${default}). They are namespaces and landlock; auto takes the first of them that works here and can enforce what is asked for. What does not work here is an error; what can't be enforced is refused."`
+	SandboxOuterProc bool   `group:"sandbox" help:"Let confined commands see the processes of the host where no /proc of their own can be mounted. That is so in many containers; without it such a sandbox is refused."`
+	SandboxNesting   bool   `group:"sandbox" help:"Let confined commands make namespaces, so that sandboxes work within the sandbox. More of the kernel can be reached from inside then."`
+
+	Disable features `group:"limits" placeholder:"NAMES" help:"Switch additions to the protocol off, with commas between. They are takeover, processWindow, processCloseStdin, processStdin, processResize, processTimeouts, processLimits, processSignal, processTerminate, processList, fsOpenKeep, fsRename, fsChmod, fsReadRange, fsSearch, fsWatch, sandboxTier, sandboxDenials and sandboxSetupError; all stands for every one. What agents look for on this host can be switched off besides: environmentConfigRead and capabilityDiscoveryV2."`
 
 	Config      configFile `group:"config" placeholder:"FILE" complete:"file" help:"Read settings from a TOML file whose keys are the names of these flags. A flag that is given wins over the file."`
 	PrintConfig bool       `group:"config" help:"Print the settings in force as a configuration file and exit. Secrets are not read, let alone printed."`
@@ -233,6 +237,9 @@ func (c *serveCommand) newExecutor(logger *slog.Logger) (*server.Server, error) 
 		SpillTotalBytes:    int64(c.SpillTotalBytes),
 		SpillDir:           c.SpillDir,
 		Trees:              c.Trees,
+		SandboxTier:        c.sandboxTier(),
+		SandboxOuterProc:   c.SandboxOuterProc,
+		SandboxNesting:     c.SandboxNesting,
 		HTTPDeny:           c.HTTPDeny,
 		HTTPMaxBody:        int64(c.HTTPMaxBody),
 		Disable:            c.Disable.names(),
@@ -244,6 +251,8 @@ func (c *serveCommand) newExecutor(logger *slog.Logger) (*server.Server, error) 
 	if err == nil {
 		if err = executor.Check(); err != nil {
 			err = fmt.Errorf("--trees=%s: %w", c.Trees, err)
+		} else if err = executor.CheckSandbox(); err != nil {
+			err = fmt.Errorf("--sandbox-tier=%s: %w", c.SandboxTier, err)
 		}
 	}
 	if err != nil {
@@ -251,6 +260,14 @@ func (c *serveCommand) newExecutor(logger *slog.Logger) (*server.Server, error) 
 		return nil, err
 	}
 	return executor, nil
+}
+
+// sandboxTier returns the tier as package server takes it.
+func (c *serveCommand) sandboxTier() string {
+	if c.SandboxTier == "auto" {
+		return ""
+	}
+	return c.SandboxTier
 }
 
 func (c *serveCommand) auth() server.AuthConfig {

@@ -14,14 +14,24 @@ import (
 
 // sink is where `airlock run` tells what happens.
 type sink interface {
-	started(processID, sessionID string, limits *protocol.LimitMechanisms) error
+	started(*startedInfo) error
 	event(client.Event) error
 }
 
+// startedInfo is what there is to tell of a start.
+type startedInfo struct {
+	processID, sessionID string
+	limits               *protocol.LimitMechanisms // nil: there are none
+	tier                 protocol.SandboxTier      // empty: there is no sandbox, or it is not known
+}
+
 // newSink returns a sink that writes what the user should know besides to stderr.
-func newSink(asJSON bool, stderr io.Writer) sink {
-	if asJSON {
+func newSink(c *runCommand, stderr io.Writer) sink {
+	switch {
+	case c.JSON:
 		return jsonSink{}
+	case c.Verbose && c.confines():
+		return verboseSink{plainSink{stderr}}
 	}
 	return plainSink{stderr}
 }
@@ -30,7 +40,7 @@ func newSink(asJSON bool, stderr io.Writer) sink {
 // stderr, or standard error if that is nil.
 type plainSink struct{ stderr io.Writer }
 
-func (plainSink) started(string, string, *protocol.LimitMechanisms) error { return nil }
+func (plainSink) started(*startedInfo) error { return nil }
 
 func (s plainSink) event(e client.Event) error {
 	switch e.Kind {
@@ -43,15 +53,18 @@ func (s plainSink) event(e client.Event) error {
 		return err
 	case client.Gap:
 		if what := missing(e); what != "" {
-			var stderr io.Writer = os.Stderr
-			if s.stderr != nil {
-				stderr = s.stderr
-			}
-			fmt.Fprintf(stderr, "airlock: warning: %s missing here: the executor had to drop it\n", what)
+			fmt.Fprintf(s.notices(), "airlock: warning: %s missing here: the executor had to drop it\n", what)
 		}
 	case client.Exited, client.Closed:
 	}
 	return nil
+}
+
+func (s plainSink) notices() io.Writer {
+	if s.stderr == nil {
+		return os.Stderr
+	}
+	return s.stderr
 }
 
 // missing says what output is gone with a gap, or nothing if none is.
@@ -81,13 +94,14 @@ func missing(gap client.Event) string {
 // jsonSink prints an object a line.
 type jsonSink struct{}
 
-func (jsonSink) started(processID, sessionID string, limits *protocol.LimitMechanisms) error {
+func (jsonSink) started(s *startedInfo) error {
 	return printLine(&struct {
-		Event     string                    `json:"event"`
-		ProcessID string                    `json:"processId"`
-		SessionID string                    `json:"sessionId"`
-		Limits    *protocol.LimitMechanisms `json:"limits,omitzero"`
-	}{"start", processID, sessionID, limits})
+		Event       string                    `json:"event"`
+		ProcessID   string                    `json:"processId"`
+		SessionID   string                    `json:"sessionId"`
+		Limits      *protocol.LimitMechanisms `json:"limits,omitzero"`
+		SandboxTier protocol.SandboxTier      `json:"sandboxTier,omitzero"`
+	}{"start", s.processID, s.sessionID, s.limits, s.tier})
 }
 
 func (jsonSink) event(e client.Event) error {
@@ -101,12 +115,14 @@ func (jsonSink) event(e client.Event) error {
 		}{"output", e.Seq, e.Stream, e.Data})
 	case client.Exited:
 		return printLine(&struct {
-			Event         string             `json:"event"`
-			Seq           uint64             `json:"seq"`
-			ExitCode      int                `json:"exitCode"`
-			SandboxDenied bool               `json:"sandboxDenied"`
-			Reason        protocol.EndReason `json:"reason,omitzero"`
-		}{"exited", e.Seq, e.ExitCode, e.SandboxDenied, e.Reason})
+			Event         string               `json:"event"`
+			Seq           uint64               `json:"seq"`
+			ExitCode      int                  `json:"exitCode"`
+			SandboxDenied bool                 `json:"sandboxDenied"`
+			Reason        protocol.EndReason   `json:"reason,omitzero"`
+			Denials       []protocol.Denial    `json:"denials,omitzero"`
+			SetupError    *protocol.SetupError `json:"setupError,omitzero"`
+		}{"exited", e.Seq, e.ExitCode, e.SandboxDenied, e.Reason, e.Denials, e.SetupError})
 	case client.Gap:
 		return printLine(&struct {
 			Event       string                     `json:"event"`

@@ -41,7 +41,7 @@ func (h *host) landlockLevel() result {
 	}
 	if len(lacks) > 0 {
 		r.status = Weaker
-		r.found += ", which does not confine " + strings.Join(lacks, ", ")
+		r.found += ", which does not confine " + strings.Join(lacks, ", ") + "; the sandbox needs version 6 to do without namespaces"
 		r.mend = "Use Linux " + kernel + " or newer."
 	}
 	return r

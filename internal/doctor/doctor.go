@@ -121,6 +121,8 @@ type result struct {
 	found  string
 	mend   string
 	facts  map[string]any
+	// blocks tells that what is weaker keeps the sandbox from working.
+	blocks bool
 }
 
 // Examine looks at this host. Each probe may take some seconds, but takes

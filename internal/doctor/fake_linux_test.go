@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/airlock-exec/airlock/internal/spawn/tree"
+	"github.com/airlock-exec/airlock/protocol"
 )
 
 // files are files of a made-up host by path. One whose content is "/" is a folder.
@@ -63,16 +64,19 @@ func fakeHost(t *testing.T, more files) *host {
 	}
 	h.system = system{
 		release: "6.12.3-amd64", pid: 4242,
-		writable:      func(string) error { return nil },
-		startWarden:   func() error { return nil },
-		pidfd:         func() error { return nil },
-		subreaper:     func() (bool, error) { return false, nil },
-		isolate:       func(bool, uintptr) error { return nil },
-		landlock:      func() (int, error) { return 7, nil },
-		seccompAction: func(uint32) error { return nil },
-		seccompFlag:   func(uintptr) error { return nil },
-		noNewPrivs:    func() (bool, error) { return false, nil },
-		processLimit:  func() (uint64, error) { return 1 << 16, nil },
+		writable:    func(string) error { return nil },
+		startWarden: func() error { return nil },
+		pidfd:       func() error { return nil },
+		subreaper:   func() (bool, error) { return false, nil },
+		isolate:     func(bool, uintptr) error { return nil },
+		confine:     func(protocol.SandboxTier) error { return nil },
+
+		mountAttributes: func() error { return nil },
+		landlock:        func() (int, error) { return 7, nil },
+		seccompAction:   func(uint32) error { return nil },
+		seccompFlag:     func(uintptr) error { return nil },
+		noNewPrivs:      func() (bool, error) { return false, nil },
+		processLimit:    func() (uint64, error) { return 1 << 16, nil },
 	}
 	return h
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/airlock-exec/airlock/internal/spawn/warden"
+	"github.com/airlock-exec/airlock/protocol"
 )
 
 // system is what a probe can do on Linux besides.
@@ -28,6 +29,11 @@ type system struct {
 	subreaper func() (bool, error)
 	// isolate makes namespaces, for nobody: see there.
 	isolate func(inUser bool, flags uintptr) error
+	// confine runs a program in a sandbox of a tier. The error says what could not be
+	// set up.
+	confine func(tier protocol.SandboxTier) error
+	// mountAttributes returns why mounts can't be made and changed by descriptors.
+	mountAttributes func() error
 	// landlock returns the version of the interface.
 	landlock func() (int, error)
 	// seccompAction and seccompFlag return why an action or a flag is not
@@ -53,18 +59,21 @@ func newHost() *host {
 		descriptors:  descriptors,
 	}
 	h.system = system{
-		release:       release(),
-		pid:           os.Getpid(),
-		writable:      writable,
-		startWarden:   startWarden,
-		pidfd:         tryPidfd,
-		subreaper:     subreaper,
-		isolate:       isolate,
-		landlock:      landlockVersion,
-		seccompAction: seccompAction,
-		seccompFlag:   seccompFlag,
-		noNewPrivs:    noNewPrivs,
-		processLimit:  processLimit,
+		release:     release(),
+		pid:         os.Getpid(),
+		writable:    writable,
+		startWarden: startWarden,
+		pidfd:       tryPidfd,
+		subreaper:   subreaper,
+		isolate:     isolate,
+		confine:     confine,
+
+		mountAttributes: mountAttributes,
+		landlock:        landlockVersion,
+		seccompAction:   seccompAction,
+		seccompFlag:     seccompFlag,
+		noNewPrivs:      noNewPrivs,
+		processLimit:    processLimit,
 	}
 	return h
 }

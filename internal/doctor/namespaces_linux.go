@@ -109,10 +109,11 @@ func (h *host) pidNamespace() result {
 		return r
 	}
 	if covered := h.coveredProc(); covered != "" {
-		r.status = Weaker
+		r.status, r.blocks = Weaker, true
 		r.found += "; but it can't have a /proc of its own, since parts of this one are covered (" + covered + ")"
 		r.mend = "Start the container with the whole of /proc: `docker run --security-opt systempaths=unconfined`, " +
-			"`podman run --security-opt unmask=ALL`, procMount: Unmasked in Kubernetes."
+			"`podman run --security-opt unmask=ALL`, procMount: Unmasked in Kubernetes. " +
+			"Or let commands see the host's processes: `airlock serve --sandbox-outer-proc`."
 	}
 	return r
 }

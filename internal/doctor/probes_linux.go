@@ -1,7 +1,7 @@
 package doctor
 
-// probes are what is looked at, in the order of the report. The sandbox is not
-// built yet, so no default depends on what it will need.
+// probes are what is looked at, in the order of the report. Of the sandbox, the
+// first one tells whether it works; the others tell why it does not.
 func probes() []probe {
 	return []probe{
 		{"terminals", Processes, true, terminalsPurpose, (*host).terminals},
@@ -14,11 +14,13 @@ func probes() []probe {
 		{"memory-limit", Limits, false, memoryLimitPurpose, (*host).memoryLimits},
 		{"process-limit", Limits, false, processLimitPurpose, (*host).processLimits},
 
+		{"sandbox", Sandbox, true, sandboxPurpose, (*host).sandboxTiers},
 		{"user-namespace", Sandbox, false, userPurpose, (*host).userNamespace},
 		{"mount-namespace", Sandbox, false, mountPurpose, (*host).mountNamespace},
 		{"pid-namespace", Sandbox, false, pidPurpose, (*host).pidNamespace},
 		{"ipc-namespace", Sandbox, false, ipcPurpose, (*host).ipcNamespace},
 		{"network-namespace", Sandbox, false, networkPurpose, (*host).networkNamespace},
+		{"mounts", Sandbox, false, mountsPurpose, (*host).mountCalls},
 		{"landlock", Sandbox, false, landlockPurpose, (*host).landlockLevel},
 		{"seccomp", Sandbox, false, seccompPurpose, (*host).seccompFilters},
 		{"no-new-privs", Sandbox, false, noNewPrivsPurpose, (*host).newPrivileges},

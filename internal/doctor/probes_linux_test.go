@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/airlock-exec/airlock/internal/helper"
 	"github.com/airlock-exec/airlock/internal/spawn/tree"
+	"github.com/airlock-exec/airlock/protocol"
 )
 
 // filtered is a program whose system calls are judged by a filter.
@@ -119,6 +121,60 @@ func TestNamespaces(t *testing.T) {
 			name: "mounted as meant", probe: "pid-namespace", status: OK, found: "in a user namespace",
 			files: files{"/proc/self/mountinfo": "30 20 0:5 / /proc rw - proc proc rw\n31 30 0:6 / /proc/sys/fs/binfmt_misc rw - autofs systemd-1 rw\n"},
 		},
+	})
+}
+
+func TestSandbox(t *testing.T) {
+	t.Parallel()
+	tiers := func(namespaces, landlock error, more ...func(*host)) func(*host) {
+		return func(h *host) {
+			h.confine = func(tier protocol.SandboxTier) error {
+				if tier == protocol.TierNamespaces {
+					return namespaces
+				}
+				return landlock
+			}
+			for _, change := range more {
+				change(h)
+			}
+		}
+	}
+	calls := func(err error) func(*host) { return func(h *host) { h.mountAttributes = func() error { return err } } }
+	noUsers := func(h *host) { h.isolate = func(bool, uintptr) error { return syscall.EPERM } }
+	mounts := fmt.Errorf("mounts: %w", syscall.EPERM)
+	no := errors.New("no")
+	both := func(namespaces, landlock bool) map[string]any {
+		return map[string]any{"namespaces": namespaces, "landlock": landlock}
+	}
+	checkOutcomes(t, []outcome{
+		{name: "both", probe: "sandbox", status: OK, found: "by namespaces, and by Landlock alone", facts: both(true, true)},
+		{name: "no landlock", probe: "sandbox", change: tiers(nil, no), status: OK, found: "it could not: no", facts: both(true, false)},
+		{name: "no namespaces", probe: "sandbox", change: tiers(no, nil, noUsers), status: Weaker, found: "could not: no", mend: "chroot", facts: both(false, true)},
+		{
+			name: "ubuntu", probe: "sandbox", files: files{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1"},
+			change: tiers(no, no, noUsers), status: Missing, found: "by namespaces: no; by Landlock alone: no", mend: "userns,", facts: both(false, false),
+		},
+		{
+			name: "masked proc", probe: "sandbox", change: tiers(mounts, nil), status: Weaker, found: "mounts:", mend: "--sandbox-outer-proc",
+			files: files{"/proc/self/mountinfo": "31 30 0:6 /null /proc/kcore rw - tmpfs tmpfs rw\n"},
+		},
+		{name: "old kernel", probe: "sandbox", change: tiers(no, no, calls(syscall.ENOSYS)), status: Missing, found: "no", mend: "Linux 5.12"},
+		{
+			name: "profile", probe: "sandbox", change: tiers(mounts, nil), files: files{"/proc/self/attr/current": "docker-default (enforce)\n"},
+			status: Weaker, found: "mounts:", mend: "profile docker-default,",
+		},
+		{
+			name: "no profile", probe: "sandbox", change: tiers(mounts, nil), files: files{"/proc/self/attr/current": "unconfined\n"},
+			status: Weaker, found: "mounts:", mend: "dmesg",
+		},
+		{name: "selinux", probe: "sandbox", change: tiers(mounts, nil), files: files{"/sys/fs/selinux/enforce": "1"}, status: Weaker, found: "mounts:", mend: "label=disable"},
+		{name: "container", probe: "sandbox", change: tiers(mounts, nil), files: files{"/.dockerenv": ""}, status: Weaker, found: "mounts:", mend: "apparmor=unconfined"},
+		{name: "unknown", probe: "sandbox", change: tiers(no, nil), status: Weaker, found: "no", mend: "dmesg"},
+
+		{name: "ok", probe: "mounts", status: OK, found: "can be called"},
+		{name: "old kernel", probe: "mounts", change: calls(syscall.ENOSYS), status: Missing, found: "not implemented", mend: "5.12"},
+		{name: "filtered", probe: "mounts", files: filtered, change: calls(syscall.ENOSYS), status: Missing, found: "not implemented", mend: "mount_setattr"},
+		{name: "refused", probe: "mounts", change: calls(syscall.EPERM), status: Missing, found: "not permitted", mend: "mount_setattr"},
 	})
 }
 
