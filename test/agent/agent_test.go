@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,6 +21,10 @@ type codex struct {
 	events bytes.Buffer  // what it prints: a JSON object a line
 	stderr bytes.Buffer  // what it logs
 	ended  chan struct{} // closed when it has; only then may the rest be looked at
+
+	// Of an agent that has a user:
+	questions []string // what it has asked
+	told      string   // what it has said last
 }
 
 // config is the configuration of an agent that asks nobody but its model. That
@@ -57,16 +62,36 @@ func startCodex(t *testing.T, m *model, p place, s setting, workspace string, en
 		write(t, filepath.Join(home, "environments.toml"), p.environments)
 	}
 	c := &codex{ended: make(chan struct{})}
-	c.cmd = exec.Command(agentProgram, "exec", "--json", "--skip-git-repo-check",
-		"--cd", filepath.Join(workspace, s.dir), "--sandbox", cmp.Or(s.sandbox, "danger-full-access"), "go")
+	mode := []string{"--sandbox", cmp.Or(s.sandbox, "danger-full-access")}
+	if s.profile != "" {
+		mode = []string{"--config", fmt.Sprintf("default_permissions=%q", s.profile)}
+	}
+	folder := filepath.Join(workspace, s.dir)
+	args := slices.Concat([]string{"exec", "--json", "--skip-git-repo-check", "--cd", folder}, mode, []string{"go"})
+	if s.decision != "" {
+		args = []string{"app-server"}
+	}
+	c.cmd = exec.Command(agentProgram, args...)
 	own := []string{"CODEX_HOME=" + home, "TEST_MODEL_KEY=none"}
 	c.cmd.Env = slices.Concat(agentEnvironment(), own, p.env, env)
-	c.cmd.Stdout, c.cmd.Stderr = &c.events, &c.stderr
+	c.cmd.Stderr = &c.stderr
 	c.cmd.WaitDelay = time.Second
+	converse := func() {}
+	if s.decision != "" {
+		in, inErr := c.cmd.StdinPipe()
+		out, outErr := c.cmd.StdoutPipe()
+		if err := errors.Join(inErr, outErr); err != nil {
+			t.Fatal(err)
+		}
+		converse = func() { c.converse(in, out, folder, s) }
+	} else {
+		c.cmd.Stdout = &c.events
+	}
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
+		converse()
 		_ = c.cmd.Wait()
 		close(c.ended)
 	}()
@@ -93,7 +118,7 @@ func agentEnvironment() []string {
 
 // lastMessage returns what the agent has told its user last.
 func (c *codex) lastMessage() string {
-	text := ""
+	text := c.told
 	for line := range bytes.Lines(c.events.Bytes()) {
 		var e struct {
 			Type string `json:"type"`

@@ -56,7 +56,19 @@ func overStdio(t *testing.T, env []string) place {
 
 // executorEnvironment keeps what an executor writes for itself in folders of ours.
 func executorEnvironment(t *testing.T) []string {
-	return []string{"XDG_RUNTIME_DIR=" + runtimeDir, "CODEX_HOME=" + t.TempDir()}
+	t.Helper()
+	home, err := os.UserHomeDir()
+	if err == nil && os.Getenv("AIRLOCK_AGENT_EXECUTOR") != "" {
+		// That of Codex has no sandbox if this is below the system's temporary folder.
+		home, err = os.MkdirTemp(home, ".codex-test-") //nolint:usetesting // for that reason
+		t.Cleanup(func() { _ = os.RemoveAll(home) })
+	} else {
+		home = t.TempDir()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"XDG_RUNTIME_DIR=" + runtimeDir, "CODEX_HOME=" + home}
 }
 
 // daemon is an executor that listens.

@@ -25,6 +25,20 @@ func (u *turn) gone(name string) bool {
 	return os.IsNotExist(err)
 }
 
+// list returns the names in a folder.
+func list(t *testing.T, folder string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
 // expectFiles fails the test unless files of the workspace are as they should be.
 func (u *turn) expectFiles(want map[string]string, gone ...string) {
 	u.t.Helper()

@@ -18,6 +18,9 @@ type command struct {
 	YieldMS   int    `json:"yield_time_ms,omitempty"` // 250 at least
 	MaxTokens int    `json:"max_output_tokens,omitempty"`
 	Login     bool   `json:"login"`
+	// Permissions is require_escalated of a command that asks to leave the sandbox.
+	Permissions   string `json:"sandbox_permissions,omitempty"`
+	Justification string `json:"justification,omitempty"`
 }
 
 // input are the arguments of write_stdin; without Chars it waits for output, for

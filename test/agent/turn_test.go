@@ -29,6 +29,10 @@ type setting struct {
 	config  func(workspace string) string // what is added to the agent's configuration
 	env     []string                      // of the executor, and so of commands
 	sandbox string                        // the agent's mode; danger-full-access if empty
+	profile string                        // the permissions that it has instead of a mode, in config
+	// decision is what the agent's user says to all that it asks; without one it has
+	// no user.
+	decision string
 }
 
 // busy bounds the agents that run at the same time: each takes a processor.

@@ -58,6 +58,11 @@ func checkValue(tree any, known map[string]bool) error {
 			if !ok || !slices.Contains(generators, name) {
 				return fmt.Errorf("%s can't be sent: names with a dollar are generators, and stand alone", show(v))
 			}
+			if name == "$sandbox" {
+				if err := checkSandbox(v[name]); err != nil {
+					return err
+				}
+			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if err := checkValue(v[name], known); err != nil {

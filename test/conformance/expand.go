@@ -25,7 +25,7 @@ func lazily(text string) func() *regexp.Regexp {
 
 // generators make values that would be long or awkward to write down. A tree to
 // send may hold them anywhere; a pattern, where a string may stand.
-var generators = []string{"$base64", "$repeat", "$concat", "$hex", "$json", "$upper"}
+var generators = []string{"$base64", "$repeat", "$concat", "$hex", "$json", "$upper", "$sandbox"}
 
 // maxGenerated bounds what a generator makes, so that a slip in a case does not
 // take all memory.
@@ -112,6 +112,8 @@ func generate(name string, argument any, vars variables) (any, error) {
 	switch name {
 	case "$json":
 		return encode(expanded), nil
+	case "$sandbox":
+		return generateSandbox(expanded, vars)
 	case "$base64":
 		if text, ok := expanded.(string); ok {
 			return base64.StdEncoding.EncodeToString([]byte(text)), nil

@@ -125,6 +125,13 @@ func TestExpand(t *testing.T) {
 		{`{"$repeat":["x",0]}`, `""`, ``},
 		{`{"$concat":["a","${n}b"]}`, `"a1b"`, ``},
 		{`{"$upper":"abc"}`, `"ABC"`, ``},
+		{`{"$sandbox":["read root"]}`, `{"cwd":"file:///d","permissions":{"file_system":{"entries":[{"access":"read","path":{"type":"special","value":{"kind":"root"}}}],"type":"restricted"},"network":"restricted","type":"managed"},"windowsSandboxLevel":"disabled","workspaceRoots":["file:///d"]}`, ``},
+		{`{"$sandbox":["skip deny ${dir}/x y","deny glob **/a b","write project_roots sub","network enabled","depth 2","cwd","roots file:///a file:///b"]}`, `{"permissions":{"file_system":{"entries":[{"access":"deny","missing_path_behavior":"skip","path":{"path":"file:///d/x y","type":"path"}},{"access":"deny","path":{"pattern":"**/a b","type":"glob_pattern"}},{"access":"write","path":{"type":"special","value":{"kind":"project_roots","subpath":"sub"}}}],"glob_scan_max_depth":2,"type":"restricted"},"network":"enabled","type":"managed"},"windowsSandboxLevel":"disabled","workspaceRoots":["file:///a","file:///b"]}`, ``},
+		{`{"$sandbox":["cwd file:///c","roots"]}`, `{"cwd":"file:///c","permissions":{"file_system":{"entries":[],"type":"restricted"},"network":"restricted","type":"managed"},"windowsSandboxLevel":"disabled","workspaceRoots":[]}`, ``},
+		{`{"$sandbox":["see root"]}`, ``, `is no line of a policy`},
+		{`{"$sandbox":["depth two"]}`, ``, `must be a number`},
+		{`{"$sandbox":["read /etc"]}`, ``, `names neither a kind of place nor a URI`},
+		{`{"$sandbox":"read root"}`, ``, `needs the lines of a policy`},
 		{`{"$hex":"zz"}`, ``, `invalid byte`},
 		{`{"$repeat":["x",-1]}`, ``, `needs how often`},
 		{`{"$repeat":["xxxx",100000000]}`, ``, `would make 400000000 bytes`},
@@ -133,7 +140,7 @@ func TestExpand(t *testing.T) {
 		{`"${list}x"`, ``, `list is no text or number`},
 		{`"${none}"`, ``, `nothing has been captured as none`},
 	} {
-		got, err := expand(tree(t, test.tree), variables{"n": number("1"), "list": []any{}})
+		got, err := expand(tree(t, test.tree), variables{"n": number("1"), "list": []any{}, "dir": "file:///d"})
 		switch {
 		case test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)):
 			t.Errorf("%s: error %v, want %s", test.tree, err, test.err)

@@ -100,6 +100,11 @@ func (s *Suite) Run(ctx context.Context, options Options) (Report, error) {
 			return report, fmt.Errorf("exec-server %s: %w", t.address, err)
 		}
 	}
+	if slices.ContainsFunc(cases, func(c *Case) bool { return slices.Contains(c.needs, "sandbox") }) {
+		if about.unconfined, err = t.confines(ctx, options.StepLimit, server); err != nil {
+			return report, fmt.Errorf("exec-server %s: %w", t.address, err)
+		}
+	}
 	results := make([]chan Result, len(cases))
 	queue := make(chan int, len(cases))
 	for i := range cases {
@@ -139,6 +144,8 @@ func (s *Suite) runOne(ctx context.Context, t *target, options *Options, about s
 		skip = "only for Linux"
 	case slices.Contains(c.needs, "token") && t.token == "":
 		skip = "only for a server that wants a token"
+	case slices.Contains(c.needs, "sandbox") && about.unconfined != "":
+		skip = "the server can't confine a process: " + about.unconfined
 	case c.origin != nil && !about.reaches:
 		skip = "the server can't reach an HTTP server here on 127.0.0.1"
 	default:
@@ -159,6 +166,8 @@ type subject struct {
 	serverInfo
 	peer    bool
 	reaches bool // an origin of ours
+	// unconfined is why the server can't confine processes on its host; "": it can.
+	unconfined string
 }
 
 // probe asks a server what it is.

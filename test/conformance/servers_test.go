@@ -78,6 +78,11 @@ const stepLimit = time.Minute
 func TestAirlock(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
+	own := filepath.Join(t.TempDir(), "run") // where the executor keeps what outlives it
+	if err := os.Mkdir(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_RUNTIME_DIR", own)
 	report := pass(t, conformance.Options{URL: serve(t, server.Config{}, server.AuthConfig{}), StepLimit: stepLimit})
 	if report.Peer || report.Differences != 0 {
 		t.Errorf("it was taken for the peer: %+v", report)
@@ -85,7 +90,7 @@ func TestAirlock(t *testing.T) {
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("folders of cases are left: %v, error %v", left, err)
 	}
-	if report.Passed < 1300 {
+	if report.Passed < 2000 {
 		t.Errorf("%d checks are too few to say so", report.Passed)
 	}
 }
@@ -127,7 +132,7 @@ func TestPeer(t *testing.T) {
 	if !report.Peer || report.Differences == 0 {
 		t.Errorf("it was not taken for the peer: %+v", report)
 	}
-	if report.Passed < 1300 {
+	if report.Passed < 2000 {
 		t.Errorf("%d checks are too few to say so", report.Passed)
 	}
 }
@@ -200,9 +205,11 @@ var sections = []string{
 	"01 §7.1", "01 §7.2", "01 §7.3", "01 §8", "01 §9", "01 §10",
 	"02 §1", "02 §2.1", "02 §2.2", "02 §3", "02 §4", "02 §5", "02 §6", "02 §7", "02 §8", "02 §9", "02 §10", "02 §11",
 	"03 §1", "03 §1.1", "03 §2", "03 §3.1", "03 §3.2", "03 §3.3", "03 §3.4", "03 §4.1", "03 §4.2", "03 §5",
-	"03 §6.1", "03 §6.2", "03 §6.3", "03 §6.4", "03 §6.5", "03 §6.6", "03 §7", "03 §8.1", "03 §8.2", "03 §9.1", "03 §9.3", "03 §11",
+	"03 §6.1", "03 §6.2", "03 §6.3", "03 §6.4", "03 §6.5", "03 §6.6", "03 §7", "03 §8.1", "03 §8.2", "03 §9.1", "03 §9.3", "03 §9.4", "03 §9.5", "03 §11",
 	"03 §12.1", "03 §12.2",
 	"04 §1", "04 §1.1", "04 §1.2", "04 §2", "04 §3", "04 §4", "04 §4.2", "04 §5", "04 §6", "04 §7", "04 §9",
+	"05 §1.2", "05 §1.3", "05 §1.4", "05 §2", "05 §3", "05 §4.1", "05 §4.2", "05 §4.3", "05 §4.4", "05 §4.5", "05 §5", "05 §6", "05 §8",
+	"05 §11", "05 §13", "05 §16", "05 §17", "05 §18", "05 §20",
 }
 
 // TestEverySectionHasCases: nobody takes the last case of a section away
@@ -225,7 +232,7 @@ func TestEverySectionHasCases(t *testing.T) {
 			t.Errorf("%s is not on the list of sections", section)
 		}
 	}
-	if checks < 1300 {
+	if checks < 2000 {
 		t.Errorf("%d checks", checks)
 	}
 }

@@ -90,7 +90,7 @@ type caseText struct {
 // What a case may ask for.
 var (
 	setups = []string{"session", "connection", "none"}
-	needs  = []string{"linux", "token"}
+	needs  = []string{"linux", "token", "sandbox"}
 )
 
 var (
