@@ -112,7 +112,9 @@ func TestForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(ws)
-	for name, mode := range map[string]os.FileMode{"": 0o755, "/shared": 0o777, "/ours": 0o755, "/theirs": 0o777} {
+	for name, mode := range map[string]os.FileMode{
+		"": 0o755, "/shared": 0o777, "/tmp": 0o777 | os.ModeSticky, "/closed": 0o777, "/ours": 0o755, "/theirs": 0o777,
+	} {
 		if err := errors.Join(os.MkdirAll(ws+name, 0o700), os.Chmod(ws+name, mode)); err != nil {
 			t.Fatal(err)
 		}
@@ -120,10 +122,16 @@ func TestForeign(t *testing.T) {
 	ownRuntime(t)
 	k := newKeeper(t, &told{})
 	defer k.Close()
-	if err := errors.Join(unix.Mkdir(ws+"/theirs/x", unix.S_ISVTX|0o500), os.Lchown(ws+"/theirs/x", nobody, nobody)); err != nil {
+	for _, name := range []string{"/theirs/x", "/tmp/x", "/closed/x", "/ours/x"} {
+		if err := unix.Mkdir(ws+name, unix.S_ISVTX|0o500); err != nil { // by a umask of 077
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Lchown(ws+"/theirs/x", nobody, nobody), unix.Chmod(ws+"/tmp/x", unix.S_ISVTX|0o555)); err != nil {
 		t.Fatal(err)
 	}
-	_, release, err := k.Hold([]Point{{ws + "/shared/x", true}, {ws + "/ours/x", true}, {ws + "/theirs/x", true}})
+	points := []Point{{ws + "/shared/x", true}, {ws + "/shared/f", false}, {ws + "/ours/x", true}, {ws + "/theirs/x", true}, {ws + "/closed/x", true}}
+	_, release, err := k.Hold(points)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +150,15 @@ func TestForeign(t *testing.T) {
 		t.Errorf("as another user: %v\n%s", err, out)
 	}
 	release()
-	for _, name := range []string{"/shared", "/ours", "/theirs"} {
+	// What only we can remove there has been left for us.
+	if !hasMark(t, ws+"/tmp/x") {
+		t.Error("it is gone")
+	}
+	if _, release, err = k.Hold([]Point{{ws + "/tmp/x", true}}); err != nil {
+		t.Fatal(err)
+	}
+	release()
+	for _, name := range []string{"/shared", "/tmp", "/closed", "/ours", "/theirs"} {
 		if !isEmpty(t, ws+name) {
 			t.Errorf("something is left in %s", name)
 		}
@@ -152,7 +168,18 @@ func TestForeign(t *testing.T) {
 // foreignUser meets the mount points of another user.
 func foreignUser(t *testing.T, ws string) {
 	lockTimeout = 20 * time.Millisecond
-	p := Point{ws + "/shared/x", true}
+	// What can be locked is shared; it is removed by its owner, if only he can.
+	for _, p := range []Point{{ws + "/shared/x", true}, {ws + "/shared/f", false}, {ws + "/tmp/x", true}} {
+		m, _, err := hold(p)
+		if err != nil || m == nil {
+			t.Fatalf("%s: %v, %v", p.Path, m, err)
+		}
+		if err := m.remove(p.Path); err != nil || !hasMark(t, p.Path) {
+			t.Errorf("%s was not left to its owner: %v", p.Path, err)
+		}
+		m.close()
+	}
+	p := Point{ws + "/closed/x", true}
 	if _, _, err := hold(p); !errors.Is(err, errForeign) {
 		t.Errorf("where it can be replaced: %v", err)
 	}

@@ -129,15 +129,15 @@ func find(parent int, name string) (*mark, State, error) {
 	if !isMark(&s) {
 		return nil, state, nil
 	}
-	// Root holds everybody's. Who else finds another user's can't lock it, and has no
-	// need to if he can't put anything in its place.
-	if euid := os.Geteuid(); int(s.Uid) != euid && euid != 0 {
+	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err == unix.EACCES && int(s.Uid) != os.Geteuid() {
+		// It can't be locked, which there is no need for if nothing can be put in its
+		// place.
 		if mayReplace := unix.Faccessat(parent, ".", unix.W_OK, unix.AT_EACCESS) == nil; mayReplace {
 			return nil, Absent, errForeign
 		}
 		return nil, state, nil
 	}
-	fd, err := unix.Openat(parent, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, Absent, err
 	}
@@ -201,9 +201,9 @@ func unmake(parent int, name string, directory bool) error {
 func isMark(s *unix.Stat_t) bool {
 	switch mode := s.Mode & 0o7777; s.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
-		return mode&^unix.S_ISGID == unix.S_ISVTX|uint32(directoryMode.Perm())
+		return mode&^unix.S_ISGID|optional == unix.S_ISVTX|uint32(directoryMode.Perm())
 	case unix.S_IFREG:
-		return mode == unix.S_ISVTX|uint32(fileMode.Perm()) && s.Size == 0
+		return mode|optional&uint32(fileMode.Perm()) == unix.S_ISVTX|uint32(fileMode.Perm()) && s.Size == 0
 	}
 	return false
 }
@@ -243,10 +243,11 @@ func (m *mark) remove(path string) error {
 	if !m.isAt(parent, name) {
 		return nil // somebody has made something else of it
 	}
-	if err := unmake(parent, name, m.own.Mode&unix.S_IFMT == unix.S_IFDIR); err != unix.ENOTEMPTY {
-		return gone(path, err)
+	err = unmake(parent, name, m.own.Mode&unix.S_IFMT == unix.S_IFDIR)
+	if err == unix.ENOTEMPTY || refused(err) && int(m.own.Uid) != os.Geteuid() {
+		return nil // it has become something else, or is its owner's to remove
 	}
-	return nil
+	return gone(path, err)
 }
 
 // gone is the error of a removal: it is none if nothing is there any more.

@@ -7,15 +7,17 @@
 // A mount point has a mode that nothing else has: see [IsMark]. So it is known for
 // what it is by whoever finds it, without a list: a policy takes it for nothing,
 // the next sandbox that needs one at the place takes it over, and it is removed by
-// whoever needs it last. It is readable by its owner, as a lock takes that, and
-// nobody can put anything into it.
+// whoever needs it last. It is readable, as a lock takes that, and nobody can put
+// anything into it. Users share those of each other, in /tmp as a rule, unless an
+// umask keeps them from it.
 //
 // # Who may remove them
 //
 // To remove a mount point uncovers what is below it in every sandbox that has
 // mounted something there. Whoever needs one holds a shared lock on it (flock), in
-// this and any other program of the same user; it is removed by who gets that lock
-// for himself. Should a program be killed, that waits until whoever it has started
+// this and any other program; it is removed by who gets that lock for himself. What is
+// another user's, in a directory where only he can remove it, stays until he next needs
+// one there. Should a program be killed, that waits until whoever it has started
 // to mount something there is dead, too: see [Keeper.Lock].
 //
 // # What is left behind
@@ -34,11 +36,15 @@ package point
 
 import "io/fs"
 
-// Modes of mount points. A file that can't be executed, and a directory that
-// nobody can write to, have no use for the sticky bit.
+// Modes of mount points, less what the umask takes from others than the owner. A file
+// that can't be executed, and a directory that nobody can write to, have no use for the
+// sticky bit.
 const (
-	fileMode      = fs.ModeSticky | 0o400
-	directoryMode = fs.ModeSticky | 0o500 // to look for something in it must say that there is nothing
+	fileMode      = fs.ModeSticky | 0o444
+	directoryMode = fs.ModeSticky | 0o555 // to look for something in it must say that there is nothing
+
+	// optional is what need not be left of that.
+	optional = 0o055
 )
 
 // IsMark tells whether a file or directory is a mount point of ours, or what is
@@ -48,9 +54,9 @@ func IsMark(info fs.FileInfo) bool {
 	// A directory may have its group from the one that it is in.
 	mode := info.Mode() &^ fs.ModeSetgid
 	if info.IsDir() {
-		return mode == directoryMode|fs.ModeDir
+		return mode|optional == directoryMode|fs.ModeDir
 	}
-	return mode == fileMode && info.Size() == 0
+	return mode|optional&fileMode.Perm() == fileMode && info.Size() == 0
 }
 
 // Point is what has to be there.

@@ -423,7 +423,11 @@ func TestIsMark(t *testing.T) {
 		{"text", fs.ModeSticky | 0o400, "x", false},
 		{"readonly", 0o400, "", false},
 		{"usual", 0o644, "", false},
-		{"more", fs.ModeSticky | 0o440, "", false},
+		{"all", fs.ModeSticky | 0o444, "", true},
+		{"group", fs.ModeSticky | 0o440, "", true},
+		{"written", fs.ModeSticky | 0o464, "", false},
+		{"executed", fs.ModeSticky | 0o445, "", false},
+		{"closed", fs.ModeSticky | 0o044, "", false},
 	} {
 		path := filepath.Join(dir, test.name)
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
