@@ -206,7 +206,7 @@ func failedStage(f *spawn.SetupFailure) string {
 	case "proc":
 		return f.Message + ". Start the container with the whole of /proc: `docker run --security-opt systempaths=unconfined`, " +
 			"`podman run --security-opt unmask=ALL`, procMount: Unmasked in Kubernetes; or allow commands to see the host's " +
-			"processes by --sandbox-outer-proc"
+			"processes by `airlock serve --sandbox-outer-proc`"
 	case "user namespace", "mounts", "network":
 		return noNamespaces(f.Message, nil)
 	}
