@@ -86,8 +86,8 @@ func TestPatternsTakeNoTime(t *testing.T) {
 			if _, err := newMatcher(pattern); err != nil && !strings.Contains(err.Error(), "nest") {
 				t.Errorf("%.20s…%s: %v", pattern, end, err)
 			}
-			// A second is what nothing takes by accident, and less than a power of the length.
-			if took := time.Since(begin); took > time.Second {
+			// A minute is what nothing takes by accident, and less than a power of the length.
+			if took := time.Since(begin); took > time.Minute {
 				t.Errorf("%.20s…%s took %v", pattern, end, took)
 			}
 		}
@@ -131,8 +131,8 @@ func TestLongPaths(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// A second is less than what a power of the length takes.
-	if took := time.Since(begin); took > time.Second {
+	// A minute is less than what a power of the length takes, on any machine.
+	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
 }
