@@ -170,3 +170,46 @@ func TestReport(t *testing.T) {
 		})
 	}
 }
+
+// TestServeLine: serve is understood the same by the grammar that is all of it for
+// serve, help and errors included.
+func TestServeLine(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	for _, args := range [][]string{
+		{"serve", "--help"},
+		{"exec-server", "--help"},
+		{"serve", "--nope"},
+		{"serve", "more"},
+		{"serve", "serve"},
+		{"serve", "--session-ttl"},
+		{"serve", "--log-level=nope"},
+		{"--log-level=debug", "serve", "--session-ttl=3s"},
+		{"serve", "--session-ttl=3s", "--log-level=debug"},
+	} {
+		var texts [2]string
+		for i, cli := range []any{&commandLine{}, &serveLine{}} {
+			var out bytes.Buffer
+			parser := newParser(cli, &out, &out)
+			parser.Exit = func(int) { panic(parser) }
+			func() {
+				defer func() { _ = recover() }() // help ends the program
+				ctx, err := parser.Parse(args)
+				if err != nil {
+					out.WriteString(err.Error())
+					return
+				}
+				out.WriteString(ctx.Command())
+			}()
+			texts[i] = out.String()
+			switch c := cli.(type) {
+			case *commandLine:
+				texts[i] += c.Serve.SessionTTL.String() + c.Log.LogLevel
+			case *serveLine:
+				texts[i] += c.Serve.SessionTTL.String() + c.Log.LogLevel
+			}
+		}
+		if diff := cmp.Diff(texts[0], texts[1]); diff != "" || texts[0] == "" {
+			t.Errorf("%q: %s", args, diff)
+		}
+	}
+}
